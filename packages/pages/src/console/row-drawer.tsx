@@ -2,7 +2,7 @@
  * The drawer of one row of a list: its facts, the operations that the operator may perform, and a
  * dialog for each. A table of operations declares them.
  */
-import { type ComponentChildren, Fragment, type FunctionComponent } from 'preact'
+import type { ComponentChildren, FunctionComponent } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLoaded } from '../loaded.ts'
 import { Button } from '../parts/button.tsx'
@@ -72,23 +72,6 @@ export const confirmation =
       </Confirm>
     )
   }
-
-/** A fact: its label and its value; undefined: the row lacks it. */
-export type Fact = readonly [label: string, value: ComponentChildren, isCode?: 'mono'] | undefined
-
-export const Facts = ({ of }: { readonly of: readonly Fact[] }) => (
-  <dl class="kv">
-    {of.map(
-      (fact) =>
-        fact && (
-          <Fragment key={fact[0]}>
-            <dt>{fact[0]}</dt>
-            <dd class={fact[2]}>{fact[1]}</dd>
-          </Fragment>
-        ),
-    )}
-  </dl>
-)
 
 interface OfCustomerProps {
   readonly customer: string

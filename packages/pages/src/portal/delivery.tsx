@@ -6,6 +6,7 @@ import { nowMs } from '../clock.ts'
 import { day, duration, instant, listTime } from '../format.ts'
 import { useLoaded } from '../loaded.ts'
 import { Button } from '../parts/button.tsx'
+import { Facts } from '../parts/facts.tsx'
 import { ExchangeText } from '../parts/json.tsx'
 import { Failed, Notice, Part } from '../parts/notices.tsx'
 import { Code, Id, State, type Tone } from '../parts/state.tsx'
@@ -56,7 +57,7 @@ export function DeliveryDetail({ id, onChange }: DeliveryDetailProps) {
     <Part of={delivery} subject="the delivery">
       {(data) => (
         <>
-          <Facts delivery={data} url={request.data?.url ?? endpoint?.url} />
+          <DeliveryFacts delivery={data} url={request.data?.url ?? endpoint?.url} />
           <Advice delivery={data} offAt={endpoint?.off_at ?? null} />
           {session.value!.sections.webhooks === 'write' && (
             <Resend
@@ -81,38 +82,29 @@ export function DeliveryDetail({ id, onChange }: DeliveryDetailProps) {
   )
 }
 
-interface FactsProps {
+interface DeliveryFactsProps {
   readonly delivery: Delivery
   readonly url: string | undefined
 }
 
-function Facts({ delivery, url }: FactsProps) {
-  const { event_type, event_id, state, next_attempt_at } = delivery
-  return (
-    <dl class="kv">
-      <dt>Event</dt>
-      <dd>
-        <span class="mono">{event_type}</span> <Id id={event_id} subject="event id" />
-      </dd>
-      {url !== undefined && (
+const DeliveryFacts = ({ delivery, url }: DeliveryFactsProps) => (
+  <Facts
+    of={[
+      [
+        'Event',
         <>
-          <dt>Endpoint</dt>
-          <dd class="mono">{url}</dd>
-        </>
-      )}
-      <dt>State</dt>
-      <dd>
-        <DeliveryState state={state} />
-      </dd>
-      {next_attempt_at && (
-        <>
-          <dt>Next attempt</dt>
-          <dd>{instant(next_attempt_at)}</dd>
-        </>
-      )}
-    </dl>
-  )
-}
+          <span class="mono">{delivery.event_type}</span>{' '}
+          <Id id={delivery.event_id} subject="event id" />
+        </>,
+      ],
+      url === undefined ? undefined : ['Endpoint', url, 'mono'],
+      ['State', <DeliveryState state={delivery.state} />],
+      delivery.next_attempt_at === null
+        ? undefined
+        : ['Next attempt', instant(delivery.next_attempt_at)],
+    ]}
+  />
+)
 
 interface AdviceProps {
   readonly delivery: Delivery

@@ -1,4 +1,5 @@
 /** The audit trail: administrative operations, newest first. Read only. */
+
 import { type Query, withQuery } from '../../api.ts'
 import { slowNow } from '../../clock.ts'
 import { count, instant, listTime } from '../../format.ts'
@@ -6,6 +7,7 @@ import type { CursorPage } from '../../list-page.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { Json } from '../../parts/json.tsx'
 import { Empty, Part } from '../../parts/notices.tsx'
 import { Id } from '../../parts/state.tsx'
@@ -124,37 +126,32 @@ function Detail({ row }: { readonly row: AuditRow }) {
   const target = targetHref(row.target)
   return (
     <>
-      <dl class="kv">
-        <dt>Id</dt>
-        <dd>
-          <Id id={row.id} subject="audit id" />
-        </dd>
-        <dt>At</dt>
-        <dd>
-          <time dateTime={row.at}>{instant(row.at)}</time>
-        </dd>
-        <dt>By</dt>
-        <dd>
-          <a href={href('/console/audit', { who: row.principal.id })}>{nameOf(row)}</a>
-          {row.address && `, from ${row.address}`}
-        </dd>
-        <dt>Target</dt>
-        <dd>{target ? <a href={href(target)}>{row.target}</a> : <code>{row.target}</code>}</dd>
-        <dt>Request</dt>
-        <dd>
-          {row.request_id ? (
-            <a class="mono" href={href(`/console/requests/${row.request_id}`)}>
-              {row.request_id}
-            </a>
-          ) : (
-            'none: a command or the engine'
-          )}
-        </dd>
-        <dt>Node</dt>
-        <dd>{row.node ?? 'not recorded'}</dd>
-        <dt>Hash</dt>
-        <dd class="mono small">{row.hash ?? 'not yet in the chain'}</dd>
-      </dl>
+      <Facts
+        of={[
+          ['Id', <Id id={row.id} subject="audit id" />],
+          ['At', <time dateTime={row.at}>{instant(row.at)}</time>],
+          [
+            'By',
+            <>
+              <a href={href('/console/audit', { who: row.principal.id })}>{nameOf(row)}</a>
+              {row.address && `, from ${row.address}`}
+            </>,
+          ],
+          ['Target', target ? <a href={href(target)}>{row.target}</a> : <code>{row.target}</code>],
+          [
+            'Request',
+            row.request_id ? (
+              <a class="mono" href={href(`/console/requests/${row.request_id}`)}>
+                {row.request_id}
+              </a>
+            ) : (
+              'none: a command or the engine'
+            ),
+          ],
+          ['Node', row.node ?? 'not recorded'],
+          ['Hash', row.hash ?? 'not yet in the chain', 'mono small'],
+        ]}
+      />
       <section aria-labelledby="detail">
         <h2 id="detail">Detail</h2>
         {Object.keys(row.detail).length === 0 ? (

@@ -1,9 +1,11 @@
 /** One OAuth client: its facts, the rotation of its secret, and its deletion. */
+
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { instant } from '../../format.ts'
 import { OVERLAPS } from '../../overlaps.ts'
 import { Dialog } from '../../parts/dialog.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Failed } from '../../parts/notices.tsx'
 import { SecretDialog } from '../../parts/secret-dialog.tsx'
@@ -13,7 +15,6 @@ import { useSend } from '../../use-send.ts'
 import type { OpenRow } from '../list-screen.tsx'
 import {
   confirmation,
-  Facts,
   OfCustomer,
   type OperationProps,
   RowDrawer,

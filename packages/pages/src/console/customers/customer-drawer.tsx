@@ -1,4 +1,5 @@
 /** One customer: its facts, the objects that belong to it, and the operations on it. */
+
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { exportCustomerCommand } from '../../commands.ts'
@@ -6,6 +7,7 @@ import { count, instant } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Failed, Part } from '../../parts/notices.tsx'
 import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
@@ -19,13 +21,7 @@ import { DEFAULT_CUSTOMER } from '../customer-names.ts'
 import { isInstallationScope } from '../installation-scopes.ts'
 import type { ScopeRow } from '../keys/key-shapes.ts'
 import type { OpenRow } from '../list-screen.tsx'
-import {
-  confirmation,
-  Facts,
-  type OperationProps,
-  RowDrawer,
-  type RowOperation,
-} from '../row-drawer.tsx'
+import { confirmation, type OperationProps, RowDrawer, type RowOperation } from '../row-drawer.tsx'
 import { mode } from '../scope.ts'
 import { type CustomerRow, limitWords, type RateLimit } from './customer-shapes.ts'
 import { CustomerState } from './customer-state.tsx'

@@ -7,6 +7,7 @@ import { instant } from '../../format.ts'
 import type { CursorPage } from '../../list-page.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Dialog } from '../../parts/dialog.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Failed, Part } from '../../parts/notices.tsx'
@@ -17,7 +18,6 @@ import { useSend } from '../../use-send.ts'
 import type { ScopeRow } from '../keys/key-shapes.ts'
 import {
   confirmation,
-  Facts,
   type OperationProps,
   type RowOperation,
   useOperations,

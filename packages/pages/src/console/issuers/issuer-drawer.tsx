@@ -1,8 +1,10 @@
 /** One trusted issuer: its keys and rules, the explanation of an assertion, and its deletion. */
+
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { instant } from '../../format.ts'
 import { Dialog } from '../../parts/dialog.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Failed } from '../../parts/notices.tsx'
 import { Id, Tag } from '../../parts/state.tsx'
@@ -11,7 +13,6 @@ import { useSend } from '../../use-send.ts'
 import type { OpenRow } from '../list-screen.tsx'
 import {
   confirmation,
-  Facts,
   OfCustomer,
   type OperationProps,
   RowDrawer,

@@ -1,4 +1,5 @@
 /** One job: its facts, its last error, its input, and the operations on it. */
+
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { instant } from '../../format.ts'
@@ -7,13 +8,14 @@ import { Button } from '../../parts/button.tsx'
 import { CallLine } from '../../parts/call-line.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { Json } from '../../parts/json.tsx'
 import { Failed, Part } from '../../parts/notices.tsx'
 import { Id, State } from '../../parts/state.tsx'
 import { say } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
 import { useSend } from '../../use-send.ts'
-import { customerName } from '../customer-names.ts'
+import { OfCustomer } from '../row-drawer.tsx'
 import { mayChange } from '../session.ts'
 import { canCancel, canRetry, jobState, kindWords } from './job-shapes.ts'
 import type { JobWithInput } from './job-types.ts'
@@ -38,7 +40,7 @@ export function JobDrawer({ id, closeHref, onChange }: JobDrawerProps) {
       <Part of={job} subject="the job">
         {(row) => (
           <>
-            <Facts row={row} />
+            <JobFacts row={row} />
             {mayChange('administrator') && <Operations path={path} row={row} onDone={reload} />}
             {row.error !== null && (
               <section aria-labelledby="error">
@@ -60,53 +62,43 @@ export function JobDrawer({ id, closeHref, onChange }: JobDrawerProps) {
 
 const timeOf = (at: string | null) => (at === null ? '–' : <time dateTime={at}>{instant(at)}</time>)
 
-function Facts({ row }: { readonly row: JobWithInput }) {
+function JobFacts({ row }: { readonly row: JobWithInput }) {
   const [tone, text] = jobState(row)
   const event = eventOf(row)
   return (
-    <dl class="kv">
-      <dt>State</dt>
-      <dd>
-        <State tone={tone}>{text}</State>
-      </dd>
-      <dt>Attempts</dt>
-      <dd>{row.attempt}</dd>
-      <dt>Id</dt>
-      <dd>
-        <Id id={row.id} subject="job id" />
-      </dd>
-      <dt>Kind</dt>
-      <dd>
-        {kindWords(row.kind)}
-        {event && (
+    <Facts
+      of={[
+        ['State', <State tone={tone}>{text}</State>],
+        ['Attempts', row.attempt],
+        ['Id', <Id id={row.id} subject="job id" />],
+        [
+          'Kind',
           <>
-            :{' '}
-            <a class="mono" href={href(`/console/events/${event}`)}>
-              {event}
-            </a>
-          </>
-        )}
-      </dd>
-      <dt>Customer</dt>
-      <dd>
-        {row.customer === null ? (
-          'none'
-        ) : (
-          <>
-            <a href={href(`/console/customers/${row.customer}`)}>{customerName(row.customer)}</a>
-            {`, ${row.mode} mode`}
-          </>
-        )}
-      </dd>
-      <dt>Created</dt>
-      <dd>{timeOf(row.created_at)}</dd>
-      <dt>Due</dt>
-      <dd>{timeOf(row.run_at)}</dd>
-      <dt>Last start</dt>
-      <dd>{timeOf(row.started_at)}</dd>
-      <dt>End</dt>
-      <dd>{timeOf(row.ended_at)}</dd>
-    </dl>
+            {kindWords(row.kind)}
+            {event && (
+              <>
+                :{' '}
+                <a class="mono" href={href(`/console/events/${event}`)}>
+                  {event}
+                </a>
+              </>
+            )}
+          </>,
+        ],
+        [
+          'Customer',
+          row.customer === null || row.mode === null ? (
+            'none'
+          ) : (
+            <OfCustomer customer={row.customer} mode={`${row.mode} mode`} />
+          ),
+        ],
+        ['Created', timeOf(row.created_at)],
+        ['Due', timeOf(row.run_at)],
+        ['Last start', timeOf(row.started_at)],
+        ['End', timeOf(row.ended_at)],
+      ]}
+    />
   )
 }
 

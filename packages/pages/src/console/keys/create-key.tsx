@@ -8,6 +8,7 @@ import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
 import { Copy } from '../../parts/copy.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { Check, Field } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Failed, Notice, Part } from '../../parts/notices.tsx'
@@ -223,20 +224,18 @@ function NewKeyView({ created, isStored, onStore, onClose }: NewKeyViewProps) {
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long command scrolls */}
       <pre tabIndex={0}>{command(created.hint)}</pre>
       <Copy text={command(key)} subject="command with the key" />
-      <dl class="kv">
-        <dt>Customer</dt>
-        <dd>
-          {customerName(created.customer)}, {created.mode}
-        </dd>
-        <dt>Scopes</dt>
-        <dd class="mono">{created.scopes.join(' ') || 'none'}</dd>
-        <dt>First request</dt>
-        <dd>
-          <span role="status">
-            <FirstUse id={created.id} />
-          </span>
-        </dd>
-      </dl>
+      <Facts
+        of={[
+          ['Customer', `${customerName(created.customer)}, ${created.mode}`],
+          ['Scopes', created.scopes.join(' ') || 'none', 'mono'],
+          [
+            'First request',
+            <span role="status">
+              <FirstUse id={created.id} />
+            </span>,
+          ],
+        ]}
+      />
       <Check label="I have stored it" checked={isStored} onChange={onStore} />
       <Button kind="first" disabled={!isStored} onClick={onClose}>
         Done

@@ -1,4 +1,5 @@
 /** One key: its facts, its use, and the operations on it. */
+
 import { useState } from 'preact/hooks'
 import { type Query, send, withQuery } from '../../api.ts'
 import { nowMs, slowNow } from '../../clock.ts'
@@ -6,6 +7,7 @@ import { ago, count, day, instant, number } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
 import { OVERLAPS } from '../../overlaps.ts'
 import { Dialog } from '../../parts/dialog.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Failed, Notice, Part } from '../../parts/notices.tsx'
 import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
@@ -22,7 +24,6 @@ import { isInstallationScope } from '../installation-scopes.ts'
 import type { OpenRow } from '../list-screen.tsx'
 import {
   confirmation,
-  Facts,
   OfCustomer,
   type OperationProps,
   RowDrawer,

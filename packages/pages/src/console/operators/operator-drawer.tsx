@@ -1,11 +1,13 @@
 /** One operator: its facts, its sessions, and the operations on it. */
+
 import { withQuery } from '../../api.ts'
 import { instant } from '../../format.ts'
+import { Facts } from '../../parts/facts.tsx'
 import { Id } from '../../parts/state.tsx'
 import { href } from '../../router.ts'
 import type { Page } from '../api-shapes.ts'
 import type { OpenRow } from '../list-screen.tsx'
-import { Facts, RowDrawer } from '../row-drawer.tsx'
+import { RowDrawer } from '../row-drawer.tsx'
 import { mayChange, session } from '../session.ts'
 import { operations } from './operator-operations.tsx'
 import { OperatorSessions } from './operator-sessions.tsx'

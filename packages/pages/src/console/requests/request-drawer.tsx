@@ -1,9 +1,11 @@
 /** One request: head, the gates that explain its status, exchange, and its effects. */
+
 import { type Query, withQuery } from '../../api.ts'
 import { duration, instant, isoSecond } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Copy } from '../../parts/copy.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { Gates } from '../../parts/gates.tsx'
 import { ExchangeText } from '../../parts/json.tsx'
 import { Part } from '../../parts/notices.tsx'
@@ -122,47 +124,40 @@ function CredentialLine({ request }: { readonly request: RequestDetail }) {
 }
 
 const Head = ({ request }: { readonly request: RequestDetail }) => (
-  <dl class="kv">
-    <dt>Id</dt>
-    <dd>
-      <Id id={request.id} subject="request id" />
-    </dd>
-    <dt>At</dt>
-    <dd>
-      <time dateTime={request.at}>{instant(request.at)}</time>, {duration(request.took_ms)}
-    </dd>
-    <dt>Customer</dt>
-    <dd>
-      {request.customer === null ? (
-        noneOf(request)
-      ) : (
-        <a href={href(`/console/customers/${request.customer}`)}>
-          {customerName(request.customer)}
-        </a>
-      )}
-      {request.mode && `, ${request.mode}`}
-    </dd>
-    <dt>Credential</dt>
-    <dd>
-      <CredentialLine request={request} />
-    </dd>
-    {request.object && (
-      <>
-        <dt>Object</dt>
-        <dd>
-          <a href={href(`/console/data/${request.object}`, scopeOf(request))}>
-            <code>{request.object}</code>
-          </a>
-        </dd>
-      </>
-    )}
-    {request.user_agent && (
-      <>
-        <dt>User agent</dt>
-        <dd class="mono small">{request.user_agent}</dd>
-      </>
-    )}
-  </dl>
+  <Facts
+    of={[
+      ['Id', <Id id={request.id} subject="request id" />],
+      [
+        'At',
+        <>
+          <time dateTime={request.at}>{instant(request.at)}</time>, {duration(request.took_ms)}
+        </>,
+      ],
+      [
+        'Customer',
+        <>
+          {request.customer === null ? (
+            noneOf(request)
+          ) : (
+            <a href={href(`/console/customers/${request.customer}`)}>
+              {customerName(request.customer)}
+            </a>
+          )}
+          {request.mode && `, ${request.mode}`}
+        </>,
+      ],
+      ['Credential', <CredentialLine request={request} />],
+      request.object === null
+        ? undefined
+        : [
+            'Object',
+            <a href={href(`/console/data/${request.object}`, scopeOf(request))}>
+              <code>{request.object}</code>
+            </a>,
+          ],
+      request.user_agent === null ? undefined : ['User agent', request.user_agent, 'mono small'],
+    ]}
+  />
 )
 
 const scopeOf = ({ customer, mode }: RequestDetail): Query => ({

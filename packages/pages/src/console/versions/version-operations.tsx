@@ -1,4 +1,5 @@
 /** The dialogs of a version's calendar: deprecate, move the end, brownout, retire, take back. */
+
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { send, withQuery } from '../../api.ts'
@@ -6,6 +7,7 @@ import { nowMs } from '../../clock.ts'
 import { count, day, number } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { Check, Field } from '../../parts/field.tsx'
 import { Failed, Loading, Notice } from '../../parts/notices.tsx'
 import { say } from '../../parts/toast.tsx'
@@ -244,16 +246,18 @@ function AnnounceBrownout(form: FormProps) {
         who missed the warnings notice it, and still have time.
       </p>
       {row.brownouts.length > 0 && (
-        <dl class="kv">
-          <dt>Announced</dt>
-          <dd>
-            {row.brownouts.map((window) => (
-              <div key={window.start}>
-                {day(window.start)}, {brownoutWords(window)}
-              </div>
-            ))}
-          </dd>
-        </dl>
+        <Facts
+          of={[
+            [
+              'Announced',
+              row.brownouts.map((window) => (
+                <div key={window.start}>
+                  {day(window.start)}, {brownoutWords(window)}
+                </div>
+              )),
+            ],
+          ]}
+        />
       )}
       <Field
         label="From (UTC)"

@@ -1,7 +1,9 @@
 /** The signing secrets of an endpoint, and the rules that its deliveries follow. */
+
 import { slowNow } from '../../clock.ts'
 import { duration, instant, number, period } from '../../format.ts'
 import { Button } from '../../parts/button.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { Table } from '../../parts/table.tsx'
 import { mayChange } from '../session.ts'
 import type { WebhookHealth } from './webhook-shapes.ts'
@@ -53,21 +55,22 @@ export const Secrets = ({ health, onRotate }: SecretsProps) => (
 export const Rules = ({ health: { rules } }: { readonly health: WebhookHealth }) => (
   <section class="section" aria-labelledby="rules">
     <h2 id="rules">Rules of a delivery</h2>
-    <dl class="kv">
-      <dt>Retries</dt>
-      <dd>
-        {rules.schedule_s.length + 1} attempts, after{' '}
-        {rules.schedule_s.map((seconds) => period(seconds * 1000)).join(', ')}
-      </dd>
-      <dt>Timeout</dt>
-      <dd>{duration(rules.timeout_ms)}, with the body of the response</dd>
-      <dt>Rate</dt>
-      <dd>
-        {rules.rate === null
-          ? 'not limited'
-          : `${number(rules.rate.limit)} per ${period(rules.rate.window_s * 1000)} (customer)`}
-        , 20 at once for this endpoint
-      </dd>
-    </dl>
+    <Facts
+      of={[
+        [
+          'Retries',
+          `${rules.schedule_s.length + 1} attempts, after ` +
+            rules.schedule_s.map((seconds) => period(seconds * 1000)).join(', '),
+        ],
+        ['Timeout', `${duration(rules.timeout_ms)}, with the body of the response`],
+        [
+          'Rate',
+          rules.rate === null
+            ? 'not limited, 20 at once for this endpoint'
+            : `${number(rules.rate.limit)} per ${period(rules.rate.window_s * 1000)} (customer), ` +
+              '20 at once for this endpoint',
+        ],
+      ]}
+    />
   </section>
 )
