@@ -1,5 +1,4 @@
 /** One delivery: its requests and responses, advice with a date, and another attempt. */
-
 import { useEffect, useState } from 'preact/hooks'
 import { send } from '../api.ts'
 import { nowMs } from '../clock.ts'

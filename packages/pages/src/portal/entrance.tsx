@@ -1,5 +1,4 @@
 /** The page without a session: it reveals the name of the service, and nothing else. */
-
 import { useState } from 'preact/hooks'
 import type { ApiFailure } from '../api.ts'
 import { serviceName } from '../branding.ts'

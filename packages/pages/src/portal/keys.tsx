@@ -1,5 +1,4 @@
 /** The keys of the customer: create, roll, revoke. A key is displayed once. */
-
 import { useState } from 'preact/hooks'
 import { send } from '../api.ts'
 import { nowMs } from '../clock.ts'

@@ -1,5 +1,4 @@
 /** The dialog that adds or changes an endpoint. The server verifies the URL before it stores it. */
-
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { send } from '../api.ts'

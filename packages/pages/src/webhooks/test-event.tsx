@@ -1,5 +1,4 @@
 /** Sends a sample event to an endpoint, in any version, and displays the result in its place. */
-
 import { useState } from 'preact/hooks'
 import { send } from '../api.ts'
 import { duration } from '../format.ts'

@@ -1,5 +1,4 @@
 /** The audit trail: administrative operations, newest first. Read only. */
-
 import { type Query, withQuery } from '../../api.ts'
 import { slowNow } from '../../clock.ts'
 import { count, instant, listTime } from '../../format.ts'

@@ -1,5 +1,4 @@
 /** One OAuth client: its facts, the rotation of its secret, and its deletion. */
-
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { instant } from '../../format.ts'
@@ -96,8 +95,8 @@ const Delete = confirmation<ClientRow>((row) => ({
   done: `${row.name} is deleted.`,
   isEnd: true,
   text:
-    'Its tokens and sessions end within 2 s, and every consent to it is deleted. The client cannot ' +
-    'be restored.',
+    'Its tokens and sessions end within 2 s, and every consent to it is deleted. The client ' +
+    'cannot be restored.',
 }))
 
 const Block = confirmation<ClientRow>((row) => ({

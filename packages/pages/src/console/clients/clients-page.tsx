@@ -1,5 +1,4 @@
 /** OAuth clients: the list, one client in the drawer, and the sheet that registers one. */
-
 import { createClientCommand } from '../../commands.ts'
 import type { FilterWord } from '../../parts/query-box.tsx'
 import { Tag } from '../../parts/state.tsx'

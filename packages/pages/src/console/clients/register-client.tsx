@@ -1,5 +1,4 @@
 /** The sheet that registers a client and displays its secret once. */
-
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { useLoaded } from '../../loaded.ts'

@@ -1,5 +1,4 @@
 /** One customer: its facts, the objects that belong to it, and the operations on it. */
-
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { exportCustomerCommand } from '../../commands.ts'

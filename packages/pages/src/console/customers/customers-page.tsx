@@ -1,5 +1,4 @@
 /** Customers: the list, one customer in the drawer, and the form that creates one. */
-
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { day } from '../../format.ts'

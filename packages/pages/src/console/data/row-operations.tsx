@@ -1,5 +1,4 @@
 /** Operations on rows: create, edit, delete, and the actions of the declaration. */
-
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ApiFailure, type Reply, send } from '../../api.ts'

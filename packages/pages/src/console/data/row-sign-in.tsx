@@ -1,5 +1,4 @@
 /** The sign-in of a row that is a person: role, scopes, password, state, and its erasure. */
-
 import { useState } from 'preact/hooks'
 import { send, withQuery } from '../../api.ts'
 import { exportPersonCommand } from '../../commands.ts'

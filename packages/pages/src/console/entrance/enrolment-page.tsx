@@ -1,5 +1,4 @@
 /** Enrols the second factor: secret, first code, recovery codes. */
-
 import { useEffect, useState } from 'preact/hooks'
 import { ApiFailure } from '../../api.ts'
 import { releaseName } from '../../branding.ts'

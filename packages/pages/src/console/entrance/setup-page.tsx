@@ -1,5 +1,4 @@
 /** The first visit: creates the first operator, while the first steps tick by themselves. */
-
 import { useState } from 'preact/hooks'
 import { ApiFailure } from '../../api.ts'
 import { releaseName } from '../../branding.ts'

@@ -1,5 +1,4 @@
 /** Sign-in with e-mail, password and the code of the second factor: as a page, and over a page. */
-
 import { useEffect, useState } from 'preact/hooks'
 import { ApiFailure, isSessionOver } from '../../api.ts'
 import { releaseName } from '../../branding.ts'

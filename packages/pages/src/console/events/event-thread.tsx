@@ -1,5 +1,4 @@
 /** The thread of an event: its request, its deliveries and their attempts. */
-
 import { send } from '../../api.ts'
 import { slowNow } from '../../clock.ts'
 import { count, duration, listTime, period, timeOfDay } from '../../format.ts'

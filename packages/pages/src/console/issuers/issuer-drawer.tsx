@@ -1,5 +1,4 @@
 /** One trusted issuer: its keys and rules, the explanation of an assertion, and its deletion. */
-
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { instant } from '../../format.ts'

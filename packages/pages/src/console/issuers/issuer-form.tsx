@@ -1,10 +1,12 @@
 /** The sheet that trusts an issuer, or changes the keys and rules of one. */
+
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Check, Field } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Failed, Part } from '../../parts/notices.tsx'
 import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
 import { say } from '../../parts/toast.tsx'
@@ -128,12 +130,7 @@ function IssuerForm({ draft, onChange, verb, submit, children }: IssuerFormProps
       await submit(body)
     })
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        sendDraft()
-      }}
-    >
+    <Form onSubmit={sendDraft}>
       {failure && <Failed failure={failure} />}
       {children?.(messageOf)}
       <KeyFields {...{ draft, set, messageOf, keyFault }} />
@@ -160,7 +157,7 @@ function IssuerForm({ draft, onChange, verb, submit, children }: IssuerFormProps
       <Button kind="first" type="submit" busy={isBusy && 'Saving…'}>
         {verb}
       </Button>
-    </form>
+    </Form>
   )
 }
 

@@ -1,5 +1,4 @@
 /** One job: its facts, its last error, its input, and the operations on it. */
-
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { instant } from '../../format.ts'

@@ -1,5 +1,4 @@
 /** The sheet that creates a key and displays it once. */
-
 import { useEffect, useState } from 'preact/hooks'
 import { send, withQuery } from '../../api.ts'
 import { every, nowMs } from '../../clock.ts'

@@ -1,5 +1,4 @@
 /** One key: its facts, its use, and the operations on it. */
-
 import { useState } from 'preact/hooks'
 import { type Query, send, withQuery } from '../../api.ts'
 import { nowMs, slowNow } from '../../clock.ts'

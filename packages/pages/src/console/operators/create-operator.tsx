@@ -1,5 +1,4 @@
 /** The form that creates an operator. */
-
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { Dialog } from '../../parts/dialog.tsx'

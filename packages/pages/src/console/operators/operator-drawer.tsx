@@ -1,5 +1,4 @@
 /** One operator: its facts, its sessions, and the operations on it. */
-
 import { withQuery } from '../../api.ts'
 import { instant } from '../../format.ts'
 import { Facts } from '../../parts/facts.tsx'

@@ -1,5 +1,4 @@
 /** Operators: the list, one operator in the drawer, and the form that creates one. */
-
 import { createOperatorCommand } from '../../commands.ts'
 import { day } from '../../format.ts'
 import type { FilterWord } from '../../parts/query-box.tsx'

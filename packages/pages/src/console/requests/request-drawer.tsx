@@ -1,5 +1,4 @@
 /** One request: head, the gates that explain its status, exchange, and its effects. */
-
 import { type Query, withQuery } from '../../api.ts'
 import { duration, instant, isoSecond } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'

@@ -1,5 +1,4 @@
 /** The dialogs of a version's calendar: deprecate, move the end, brownout, retire, take back. */
-
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { send, withQuery } from '../../api.ts'

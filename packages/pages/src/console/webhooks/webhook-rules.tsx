@@ -1,5 +1,4 @@
 /** The signing secrets of an endpoint, and the rules that its deliveries follow. */
-
 import { slowNow } from '../../clock.ts'
 import { duration, instant, number, period } from '../../format.ts'
 import { Button } from '../../parts/button.tsx'
