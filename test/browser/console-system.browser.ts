@@ -38,6 +38,6 @@ test('the keys g d open the rows of the only customer', async (t) => {
   await page.keyboard.press('g')
   await page.keyboard.press('d')
   await page.waitForURL(/\/console\/data\/users/)
-  await page.getByText(/has no users in live mode yet/).waitFor()
+  await page.getByText(/has no rows of users in live mode yet/).waitFor()
   await assertAccessible(page, 'an empty list')
 })

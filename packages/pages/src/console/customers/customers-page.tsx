@@ -78,7 +78,7 @@ export const Page = ({ params }: PageProps) => (
       ...parametersOf(filters),
     })}
     noun="customer"
-    intro="Each customer has its own data, credentials, webhooks and limits."
+    intro="The parties that use this API. Each has its own data, credentials, webhooks and limits."
     creation={{
       label: 'Create a customer',
       isAllowed: mayChange('administrator'),

@@ -380,7 +380,7 @@ function NoRows({ isFiltered, resource, scope }: NoRowsProps) {
     </Empty>
   ) : (
     <Empty
-      title={`${customerName(scope.customer)} has no ${name} in ${scope.mode} mode yet`}
+      title={`${customerName(scope.customer)} has no rows of ${name} in ${scope.mode} mode yet`}
       {...(access.create && {
         command: curlOf('POST', `/api/${scope.version}/${name}`, sampleBody(resource)),
       })}
