@@ -15,6 +15,8 @@ export interface Side {
   readonly credential?: string
   /** The expected status of every response. Default 200. */
   readonly status?: number
+  /** The target of the CPU time of the server per response, as a median over the rounds. */
+  readonly mostCpuMicros?: number
   /** Returns the error in a sampled response; undefined if it is correct. */
   check(request: BenchRequest, response: Sample): string | undefined
   /** Sends further requests until `signal`; their responses do not count. */

@@ -104,6 +104,13 @@ export async function runLoadRow(row: LoadRow, context: RunContext): Promise<Loa
       }
     }
     const sides = contestants.map(summary)
+    for (const [n, { cpuMicros = 0 }] of sides.entries()) {
+      const { name, mostCpuMicros = cpuMicros } = row.sides[n]!
+      if (cpuMicros <= mostCpuMicros) continue
+      faults.push(
+        `${name}: ${Math.round(cpuMicros)} µs of CPU per response, target ${mostCpuMicros}`,
+      )
+    }
     await auditData(contestants, servers, context, faults)
     const { kind, name, title, facts } = row
     const ratios = row.targets.flatMap((target) => ratioOf(target, sides))
