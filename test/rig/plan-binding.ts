@@ -48,8 +48,10 @@ export async function findUnboundScans(
         const isBound = roots.includes(table) || /\bscope\b/.test(conditions)
         const hasIndex = seek !== ''
         // An index that begins with the scope alone: it reads all rows of the scope for one.
+        // A hashed list excludes rows, and finds none.
         const isFiltered =
-          /\b(event_)?id = /.test(String(node.Filter ?? '')) && !/\b(event_)?id [=<>]/.test(seek)
+          /(?<!ANY \()\b(event_)?id = /.test(String(node.Filter ?? '')) &&
+          !/\b(event_)?id [=<>]/.test(seek)
         if (!isBound || !hasIndex || isFiltered)
           lines.push(`${node['Node Type']} of ${table}: ${text}`)
       })

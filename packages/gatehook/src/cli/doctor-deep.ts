@@ -81,14 +81,14 @@ export async function checkDatabasePages(db: Database, onPart: OnPart): Promise<
 const CUT_OFF =
   'These deliveries are never sent: send their events again, POST /webhooks/ID/replay.'
 
-/** Checks that each pending delivery has its event, its registration and its place in the queue. */
+/** Checks that each pending delivery has its event, its registration and its time. */
 export async function checkDeliveries(db: Database, onPart: OnPart): Promise<CheckResult> {
   const { deliveries, lacking } = await checkReferences(db, onPart)
   if (lacking.size === 0) return ok(`${formatCount(deliveries)} deliveries, none is cut off`)
-  const findings = [...lacking].map(([missing, { count, ids }]) => {
-    const place = missing === 'queue' ? 'are not in the queue' : `lack their ${missing}`
-    return `${formatCount(count)} ${place} (${ids.join(', ')})`
-  })
+  const findings = [...lacking].map(
+    ([missing, { count, ids }]) =>
+      `${formatCount(count)} lack their ${missing} (${ids.join(', ')})`,
+  )
   return fail(`pending deliveries: ${findings.join('; ')}`, CUT_OFF)
 }
 

@@ -20,12 +20,13 @@ async function insertWaiting(db: Database, rows: readonly Waiting[]): Promise<vo
     await tx.run(sql`INSERT INTO gh_customers (no, id, name, created_at)
       VALUES (5, 'cus_5', 'Five', 0)`)
     for (const { no, at, state = 'pending', active = 1 } of rows) {
+      const nextAt = state === 'pending' ? at : null
       await tx.run(sql`INSERT INTO gh_webhooks
         (no, id, tag, scope, url, events, api_version, active, created_at, updated_at)
         VALUES (${no}, ${`wh_${no}`}, ${`t${no}`}, 10, '', '[]', 'v1', ${active}, 0, 0)`)
       await tx.run(sql`INSERT INTO gh_deliveries (id, scope, webhook_no, event_id, event_type,
         version, state, next_attempt_at, created_at)
-        VALUES (${`dlv_${no}`}, 10, ${no}, 'evt_1', 'a.b', 'v1', ${state}, ${at}, 0)`)
+        VALUES (${`dlv_${no}`}, 10, ${no}, 'evt_1', 'a.b', 'v1', ${state}, ${nextAt}, 0)`)
     }
   })
 }

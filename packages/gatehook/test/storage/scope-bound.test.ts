@@ -35,8 +35,7 @@ const ROOTS: Readonly<Record<Path, Readonly<Record<string, string>>>> = {
     gh_deliveries: 'the log of a registration, which the request has found by its scope',
   },
   delivery: {
-    gh_deliveries: 'results of several customers, each found by its scope and id',
-    gh_delivery_queue: 'due deliveries of all customers by time',
+    gh_deliveries: 'due deliveries of all customers by time, and their results by scope and id',
     gh_webhooks: 'the registration of a delivery by its number, and those that fail for days',
   },
 }

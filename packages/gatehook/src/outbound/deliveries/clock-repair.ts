@@ -6,15 +6,15 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
-import { TIME } from './due-store.ts'
+import { IS_PENDING, TIME } from './tables.ts'
 
 /** Rows of one transaction. */
 const SLICE = 500
 
-/** The queue by time finds these rows: without any, it reads one entry. */
+/** The index by time finds these rows: without any, it reads one entry. */
 const makeDue = prepareStatement(`UPDATE gh_deliveries SET next_attempt_at = ?
-  WHERE state = 'pending' AND (scope, id) IN
-    (SELECT scope, id FROM gh_delivery_queue WHERE ${TIME} > ? ORDER BY ${TIME} LIMIT ${SLICE})`)
+  WHERE state = 'pending' AND (scope, id) IN (SELECT scope, id FROM gh_deliveries
+    WHERE ${IS_PENDING} AND ${TIME} > ? ORDER BY ${TIME} LIMIT ${SLICE})`)
 
 /**
  * Makes over-postponed deliveries due; returns how many.

@@ -8,9 +8,8 @@ import type { Scope } from '../../kernel/principal.ts'
 import type { Database, Value } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 import type { DuePage, EndpointSlice, EngineStore, PendingEndpoint } from './ports.ts'
+import { IS_PENDING, OWN, TIME } from './tables.ts'
 
-/** The expression of the index by time. */
-export const TIME = '(next_attempt_at + 0)'
 /** Deliveries that one read of a span passes. */
 const PAGE_DELIVERIES = 2_000
 
@@ -21,32 +20,33 @@ const JOIN_REGISTRATION = `LEFT JOIN gh_webhooks w ON w.no = e.no
   LEFT JOIN ${customerOfScope('w.scope')}`
 
 /**
- * Reads the queue by time only where deliveries became due, beside the entries of those that were
+ * Reads the index by time only where deliveries became due, beside the entries of those that were
  * delivered since the last vacuum. The last row of the result has the time after the span.
  */
 const dueEndpoints = prepareStatement(`SELECT e.no, ${SENDS}, e.first_at, e.last_at, e.deliveries
   FROM (SELECT webhook_no AS no, MIN(next_attempt_at) AS first_at, MAX(next_attempt_at) AS last_at,
       COUNT(*) AS deliveries
-    FROM (SELECT webhook_no, next_attempt_at FROM gh_delivery_queue
-      WHERE ${TIME} > ? AND ${TIME} <= ? ORDER BY ${TIME} LIMIT ${PAGE_DELIVERIES}) AS due
+    FROM (SELECT webhook_no, next_attempt_at FROM gh_deliveries
+      WHERE ${IS_PENDING} AND ${TIME} > ? AND ${TIME} <= ?
+      ORDER BY ${TIME} LIMIT ${PAGE_DELIVERIES}) AS due
     GROUP BY webhook_no) AS e ${JOIN_REGISTRATION}
-  UNION ALL SELECT 0, NULL, (SELECT MIN(${TIME}) FROM gh_delivery_queue
-    WHERE ${TIME} > ?), NULL, 0`)
+  UNION ALL SELECT 0, NULL, (SELECT MIN(${TIME}) FROM gh_deliveries
+    WHERE ${IS_PENDING} AND ${TIME} > ?), NULL, 0`)
 
 /** Seeks from one endpoint to the next: a million deliveries of one cost as much as two. */
 const endpointsAfter = prepareStatement(`WITH RECURSIVE e(no, n) AS (
-    SELECT MIN(webhook_no), 1 FROM gh_delivery_queue WHERE webhook_no > ?
+    SELECT MIN(${OWN}), 1 FROM gh_deliveries WHERE ${IS_PENDING} AND ${OWN} > ?
     UNION ALL
-    SELECT (SELECT MIN(webhook_no) FROM gh_delivery_queue WHERE webhook_no > e.no), n + 1
+    SELECT (SELECT MIN(${OWN}) FROM gh_deliveries WHERE ${IS_PENDING} AND ${OWN} > e.no), n + 1
     FROM e WHERE e.no IS NOT NULL AND n < ?)
-  SELECT e.no, ${SENDS}, (SELECT MIN(next_attempt_at) FROM gh_delivery_queue q
-    WHERE q.webhook_no = e.no)
+  SELECT e.no, ${SENDS}, (SELECT MIN(next_attempt_at) FROM gh_deliveries
+    WHERE ${IS_PENDING} AND ${OWN} = e.no AND scope = w.scope)
   FROM e ${JOIN_REGISTRATION} WHERE e.no IS NOT NULL ORDER BY e.no`)
 
-/** Citus walks no keys from one to the next: each server reads its part of the queue. */
+/** Citus walks no keys from one to the next: each server reads its own pending deliveries. */
 const endpointsAfterOnServers = prepareStatement(`SELECT e.no, ${SENDS}, e.due_at
-  FROM (SELECT webhook_no AS no, MIN(next_attempt_at) AS due_at FROM gh_delivery_queue
-    WHERE webhook_no > ? GROUP BY scope, webhook_no ORDER BY webhook_no LIMIT ?) AS e
+  FROM (SELECT webhook_no AS no, MIN(next_attempt_at) AS due_at FROM gh_deliveries
+    WHERE ${IS_PENDING} AND ${OWN} > ? GROUP BY scope, webhook_no ORDER BY webhook_no LIMIT ?) AS e
   ${JOIN_REGISTRATION} ORDER BY e.no`)
 
 /** A scope that is null marks an endpoint that does not send. */

@@ -8,6 +8,7 @@ import type { Reader, Row } from '../../platform/storage/database.ts'
 import { prepareStatement, raw, type Sql, sql } from '../../platform/storage/sql.ts'
 import { healthRank } from './outcome-summary.ts'
 import type { EndpointKey } from './ports.ts'
+import { IS_PENDING, OWN } from './tables.ts'
 
 /** Rows of a list of endpoints that need attention. */
 const ATTENTION_MAX = 20
@@ -62,12 +63,12 @@ export async function listSlowEndpoints(from: Reader): Promise<readonly SlowEndp
   )
   return Promise.all(
     rows.map(async (row) => {
-      const queue = await from.get(sql`SELECT COUNT(*) AS waiting, MIN(next_attempt_at) AS due_at
-        FROM (SELECT next_attempt_at FROM gh_delivery_queue
-          WHERE scope = ${row.scope} AND webhook_no = ${row.no}
+      const pending = await from.get(sql`SELECT COUNT(*) AS waiting, MIN(next_attempt_at) AS due_at
+        FROM (SELECT next_attempt_at FROM gh_deliveries
+          WHERE ${raw(IS_PENDING)} AND scope = ${row.scope} AND ${raw(OWN)} = ${row.no}
           ORDER BY next_attempt_at, id LIMIT ${WAITING_MAX}) AS first`)
-      const dueAt = queue?.due_at == null ? null : Number(queue.due_at)
-      return { ...row, waiting: Number(queue?.waiting ?? 0), due_at: dueAt }
+      const dueAt = pending?.due_at == null ? null : Number(pending.due_at)
+      return { ...row, waiting: Number(pending?.waiting ?? 0), due_at: dueAt }
     }),
   )
 }

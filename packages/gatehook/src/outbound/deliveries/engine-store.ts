@@ -1,11 +1,9 @@
 /**
- * SQL of the engine: reads due deliveries and registrations, writes results. One text per statement
- * for both databases; `engine.ts` decides when each runs.
+ * SQL of the engine: reads registrations, writes results; `due-rows.ts` reads due deliveries. One
+ * text per statement for both databases; `engine.ts` decides when each runs.
  */
 
-import { eventOf, lateralEvent } from '../../history/events/by-id.ts'
 import { webhookDisabled } from '../../history/events/engine-types.ts'
-import { envelope } from '../../history/events/event.ts'
 import type { RecordEvent } from '../../history/events/store.ts'
 import { customerOfScope } from '../../identity/access/customer-reader.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
@@ -22,23 +20,15 @@ import type {
   Value,
 } from '../../platform/storage/database.ts'
 import { createSharedReads } from '../../platform/storage/shared-reads.ts'
-import {
-  type PreparedStatement,
-  prepareStatement,
-  prepareUpsert,
-  type Sql,
-  sql,
-} from '../../platform/storage/sql.ts'
+import { prepareStatement, prepareUpsert, type Sql, sql } from '../../platform/storage/sql.ts'
 import { parseDeliveryRate } from './delivery-rate.ts'
+import { dueRows } from './due-rows.ts'
 import { dueStore } from './due-store.ts'
 import { FAILING_MS, FAILURES_APART_MS } from './endpoint-health.ts'
 import { readBody } from './log-store.ts'
 import { healthRank, type StoredSummary } from './outcome-summary.ts'
 import type {
   DisabledReason,
-  DueBatch,
-  DueDelivery,
-  EndpointKey,
   EngineRegistration,
   EngineStore,
   HealthUpdate,
@@ -68,72 +58,6 @@ const registrationOfScope = prepareStatement(`${selectRegistration} AND w.scope 
 
 const secretsOf = prepareStatement(`SELECT no, encrypted, expires_at FROM gh_webhook_secrets
   WHERE scope = ? AND webhook_no = ? ORDER BY no`)
-
-/** Reads the queue alone; `byIds` then reads the rows that are not in memory. */
-const pendingIds = prepareStatement(`SELECT id, next_attempt_at FROM gh_delivery_queue
-  WHERE scope = ? AND webhook_no = ? ORDER BY next_attempt_at, id LIMIT ?`)
-
-/** Rows read by one statement; unused parameters name no row. */
-const ROWS = 32
-/** The engine reads longer bodies when it sends them, instead of holding them in windows. */
-const SMALL_BYTES = 4_096
-const DUE_COLUMNS = `d.id, d.event_id, d.event_type, d.attempt, d.created_at,
-    d.scope, e.created, octet_length(COALESCE(b.body, e.object)),
-    CASE WHEN octet_length(COALESCE(b.body, e.object)) <= ${SMALL_BYTES}
-      THEN COALESCE(b.body, e.object) END,
-    CASE WHEN b.body IS NULL THEN 0 ELSE 1 END, e.trace`
-const JOIN_BODIES = `LEFT JOIN ${eventOf('d')}
-  LEFT JOIN gh_event_bodies b
-    ON b.scope = d.scope AND b.event_id = d.event_id AND b.version = d.version`
-/**
- * The numbers of first rows are literals: PostgreSQL would plan for a tenth of the rows if it did
- * not know the limit.
- */
-const FIRST_ROWS = [ROWS, 4] as const
-
-/**
- * Reads the rows of ids that a query returns as `due (first)`. PostgreSQL plans these statements
- * once, perhaps while the tables are empty: LATERAL makes it look up each row by its key. Each
- * look-up names the scope, so that Citus sends the whole statement to one server.
- *
- * `parameters` is their number in `due`; the one after them is the scope.
- */
-function rowsOf(due: string, parameters: number, condition: string): PreparedStatement {
-  const rows = (from: string) => `SELECT ${DUE_COLUMNS} FROM ${due} ${from}
-    WHERE ${condition} ORDER BY d.next_attempt_at, d.id`
-  const scope = `$${parameters + 1}`
-  const lookUp = (table: string, key: string) =>
-    `LATERAL (SELECT * FROM ${table} WHERE ${key} LIMIT 1)`
-  const bodyKey = `scope = ${scope} AND event_id = d.event_id AND version = d.version`
-  return prepareStatement(
-    rows(`CROSS JOIN ${lookUp('gh_deliveries', 'scope = ? AND id = due.first')} AS d
-      LEFT JOIN ${lateralEvent(scope, 'd.event_id')} AS e ON TRUE
-      LEFT JOIN ${lookUp('gh_event_bodies', bodyKey)} AS b ON TRUE`),
-    rows(`JOIN gh_deliveries d ON d.scope = ? AND d.id = due.first ${JOIN_BODIES}`),
-  )
-}
-
-const ids = Array.from({ length: ROWS }, () => '(CAST(? AS TEXT))')
-/** Rows by their ids. Checks that a row is due: a result may have postponed it since then. */
-const byIds = rowsOf(
-  `(SELECT column1 AS first FROM (VALUES ${ids}) AS ids) AS due`,
-  ROWS,
-  `d.state = 'pending' AND d.next_attempt_at <= ?`,
-)
-/** The first rows of an endpoint that has none in memory. */
-const firstRows = FIRST_ROWS.map((count) => ({
-  count,
-  read: rowsOf(
-    `(SELECT id AS first FROM gh_delivery_queue
-      WHERE scope = ? AND webhook_no = ? AND next_attempt_at <= ?
-      ORDER BY next_attempt_at, id LIMIT ${count}) AS due`,
-    3,
-    '1 = 1',
-  ),
-}))
-
-const nextDue = prepareStatement(`SELECT MIN(next_attempt_at) FROM gh_delivery_queue
-  WHERE scope = ? AND webhook_no = ? AND next_attempt_at > ?`)
 
 const updateHealth =
   prepareStatement(`UPDATE gh_webhooks SET first_failure_at = ?, last_failure_at = ?,
@@ -171,9 +95,7 @@ export function engineStore(deps: EngineStoreDeps): EngineStore {
   return {
     ...dueStore(db),
     readRegistration: createRegistrationReader(deps, reads),
-    readDueDeliveries: ({ no, scope }, now, loadedIds, limit) =>
-      readDueDeliveries(reads, { no, scope, now, loadedIds, limit }),
-    readResentDeliveries: (scope, now, ids) => readRows(reads, { scope, now, ids }),
+    ...dueRows(reads),
     readLargeBody: (scope, id) => readBody(db, scope, id),
     readSummary: ({ no, scope }) => reads.get<Row & StoredSummary>(summaryOf([scope, no])),
     async writeResults(results, health, summaries) {
@@ -218,95 +140,6 @@ function healthStatement({ no, scope, url, holdUntil, ...health }: HealthUpdate)
   const { firstFailureAt, lastFailureAt, lastSuccessAt } = health
   return updateHealth([firstFailureAt, lastFailureAt, lastSuccessAt, holdUntil, scope, no, url])
 }
-
-interface DueQuery extends EndpointKey {
-  readonly now: number
-  readonly loadedIds: ReadonlySet<string>
-  readonly limit: number
-}
-
-async function readDueDeliveries(reads: Reader, query: DueQuery): Promise<DueBatch> {
-  const { no, scope, now, loadedIds, limit } = query
-  const first = loadedIds.size === 0 && firstRows.find(({ count }) => count <= limit)
-  if (!first) return readFurtherRows(reads, query)
-  const [rows, [next]] = await Promise.all([
-    reads.arrays(first.read([scope, no, now, scope])).then((cells) => cells.map(dueDeliveryOf)),
-    reads.arrays(nextDue([scope, no, now])),
-  ])
-  if (rows.length < first.count) {
-    return { rows, nextDueAt: (next?.[0] as number | null) ?? undefined }
-  }
-  const further = { ...query, loadedIds: new Set(rows.map((row) => row.id)) }
-  const { rows: furtherRows, nextDueAt } = await readFurtherRows(reads, {
-    ...further,
-    limit: limit - rows.length,
-  })
-  return { rows: [...rows, ...furtherRows], nextDueAt }
-}
-
-/** Reads the queue, then the rows that are not in memory. */
-async function readFurtherRows(
-  reads: Reader,
-  { no, scope, now, loadedIds, limit }: DueQuery,
-): Promise<DueBatch> {
-  // The oldest rows may be in memory already; one row beyond the limit shows when the next is due.
-  const most = loadedIds.size + limit + 1
-  const pendingRows = (await reads.arrays(pendingIds([scope, no, most]))) as [string, number][]
-  const ids: string[] = []
-  let nextDueAt: number | undefined
-  for (const [id, dueAt] of pendingRows) {
-    if (loadedIds.has(id)) continue
-    if (dueAt > now || ids.length === limit) {
-      nextDueAt = dueAt
-      break
-    }
-    ids.push(id)
-  }
-  return { rows: await readRows(reads, { scope, now, ids }), nextDueAt }
-}
-
-interface RowQuery {
-  readonly scope: Scope
-  readonly now: number
-  readonly ids: readonly string[]
-}
-
-async function readRows(reads: Reader, { scope, now, ids }: RowQuery): Promise<DueDelivery[]> {
-  const parts: Promise<Value[][]>[] = []
-  for (let from = 0; from < ids.length; from += ROWS) {
-    const part = ids.slice(from, from + ROWS)
-    while (part.length < ROWS) part.push('')
-    parts.push(reads.arrays(byIds([...part, scope, now])))
-  }
-  return (await Promise.all(parts)).flat().map(dueDeliveryOf)
-}
-
-function dueDeliveryOf(row: readonly Value[]): DueDelivery {
-  const [id, eventId, eventType, attempt, createdAt, scope] = row as unknown as DeliveryCells
-  const [created, bytes, text, isWhole, trace] = row.slice(6) as unknown as BodyCells
-  const due = { id, eventId, eventType, attempt, createdAt, trace: trace ?? undefined }
-  if (created === null || bytes === null) return { ...due, body: undefined }
-  if (text === null) return { ...due, body: undefined, largeBytes: bytes }
-  if (isWhole === 1) return { ...due, body: text }
-  return { ...due, body: envelope({ id: eventId, type: eventType, created, scope }, text) }
-}
-
-type DeliveryCells = readonly [
-  id: string,
-  eventId: string,
-  eventType: string,
-  attempt: number,
-  createdAt: number,
-  scope: Scope,
-]
-
-type BodyCells = readonly [
-  created: number | null,
-  bytes: number | null,
-  text: string | null,
-  isWhole: number,
-  trace: string | null,
-]
 
 /** Registrations whose decrypted secrets are cached. */
 const CACHED_SECRETS_MAX = 10_000

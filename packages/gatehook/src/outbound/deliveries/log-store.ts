@@ -11,6 +11,7 @@ import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
 import { NEXT_ROUND, type StoredState } from './delivery.ts'
 import { deliveryIdOf } from './outbox.ts'
+import { OWN } from './tables.ts'
 
 export interface DeliveryRow {
   readonly scope: Scope
@@ -181,7 +182,7 @@ export async function requeueFailed(
 const ADVANCE_MAX = 10_000
 const advanceAll = prepareStatement(`UPDATE gh_deliveries SET next_attempt_at = ?
   WHERE scope = ? AND state = 'pending' AND id IN
-    (SELECT id FROM gh_delivery_queue WHERE scope = ? AND webhook_no = ? AND next_attempt_at > ?
+    (SELECT id FROM gh_deliveries WHERE scope = ? AND ${OWN} = ? AND next_attempt_at > ?
      ORDER BY next_attempt_at LIMIT ${ADVANCE_MAX})`)
 
 /** Makes the postponed deliveries of a registration due now, oldest first. */

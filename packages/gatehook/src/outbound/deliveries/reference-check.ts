@@ -1,4 +1,4 @@
-/** Finds pending deliveries that no engine can send: a row to which they refer is missing. */
+/** Finds pending deliveries that no engine can send: a row or a time that they need is missing. */
 import { isEventStored } from '../../history/events/by-id.ts'
 import type { OnPart } from '../../kernel/pace.ts'
 import type { Database } from '../../platform/storage/database.ts'
@@ -12,9 +12,7 @@ const LACKING = `CASE WHEN d.state <> 'pending' THEN NULL
   WHEN NOT EXISTS (SELECT 1 FROM gh_webhooks w WHERE w.scope = d.scope AND w.no = d.webhook_no)
     THEN 'registration'
   WHEN NOT ${isEventStored('d')} THEN 'event'
-  WHEN NOT EXISTS (SELECT 1 FROM gh_delivery_queue q WHERE q.scope = d.scope
-      AND q.webhook_no = d.webhook_no AND q.next_attempt_at = d.next_attempt_at AND q.id = d.id)
-    THEN 'queue' END`
+  WHEN d.next_attempt_at IS NULL THEN 'time' END`
 const readPage = createKeyPages(`SELECT d.scope, d.id, ${LACKING} FROM gh_deliveries d`, [
   'd.scope',
   'd.id',
@@ -22,7 +20,7 @@ const readPage = createKeyPages(`SELECT d.scope, d.id, ${LACKING} FROM gh_delive
 
 export interface ReferenceReport {
   readonly deliveries: number
-  /** Pending deliveries by the row that is missing, with the ids of the first ones. */
+  /** Pending deliveries by the missing row or time, with the ids of the first ones. */
   readonly lacking: ReadonlyMap<string, { readonly count: number; readonly ids: readonly string[] }>
 }
 

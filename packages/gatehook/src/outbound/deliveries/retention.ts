@@ -12,9 +12,8 @@ import { readPartitions, tablesOfMixedAge } from '../../platform/storage/partiti
 import { expiredPartitions } from '../../platform/storage/partitions/periods.ts'
 import { renewPartitions } from '../../platform/storage/partitions/upkeep.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
-import { TIME } from './due-store.ts'
 import { RETENTION_MS } from './retry-schedule.ts'
-import { bodyTable, deliveryTable } from './tables.ts'
+import { bodyTable, deliveryTable, IS_PENDING, OWN, TIME } from './tables.ts'
 
 /** Rows of one transaction, and of one run. */
 const SLICE = 500
@@ -26,12 +25,8 @@ const EXPIRED_WAIT_MS = 7 * 86_400_000
 const exhaust =
   prepareStatement(`UPDATE gh_deliveries SET state = 'exhausted', failed = 1, next_attempt_at = NULL
   WHERE state = 'pending' AND created_at <= ? AND (scope, id) IN
-    (SELECT scope, id FROM gh_delivery_queue WHERE ${TIME} <= ? AND id < ?
+    (SELECT scope, id FROM gh_deliveries WHERE ${IS_PENDING} AND ${TIME} <= ? AND id < ?
      ORDER BY ${TIME} LIMIT ${SLICE})`)
-/** Entries of dropped rows, whose deletion no trigger notices. */
-const dropEntries = prepareStatement(`DELETE FROM gh_delivery_queue WHERE id < ? AND NOT EXISTS
-  (SELECT 1 FROM gh_deliveries d WHERE d.scope = gh_delivery_queue.scope
-   AND d.id = gh_delivery_queue.id)`)
 /** Statements on deliveries in one table: all, or those of a partition without a period. */
 const deliveryStatements = (table: string) => ({
   // Numbers grow with time: the first row that is too young ends the run.
@@ -55,7 +50,7 @@ const deletedRegistrations = prepareStatement(
 const failPending =
   prepareStatement(`UPDATE gh_deliveries SET state = 'failed', failed = 1, next_attempt_at = NULL
   WHERE state = 'pending' AND (scope, id) IN
-    (SELECT scope, id FROM gh_delivery_queue WHERE webhook_no = ? LIMIT ${SLICE})`)
+    (SELECT scope, id FROM gh_deliveries WHERE ${IS_PENDING} AND ${OWN} = ? LIMIT ${SLICE})`)
 const dropOutcomes = prepareStatement(`DELETE FROM gh_webhook_outcomes WHERE webhook_no = ?
   AND NOT EXISTS (SELECT 1 FROM gh_webhooks w
     WHERE w.scope = gh_webhook_outcomes.scope AND w.no = gh_webhook_outcomes.webhook_no)`)
@@ -89,7 +84,6 @@ async function purgeDeliveries(db: Database, now: number): Promise<number> {
   const condition = `failed = 1 AND state = 'exhausted' AND created_at > ${sinceMs}`
   const expiry = { nowMs: now, beforeMs, retained: { condition, sinceMs } }
   const { dropped, failure } = await renewPartitions(db, deliveryTable, expiry)
-  if (isDropping) await db.write((tx) => tx.run(dropEntries([lowestIdAt('dlv_', beforeMs)])))
   let purgedCount = dropped
   for (const table of await tablesOfMixedAge(db, deliveryTable)) {
     purgedCount += await purgeDeliveryRows(db, table, now)

@@ -4,6 +4,7 @@ import type { Reader, Row } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 import type { StoredSummary } from './outcome-summary.ts'
 import type { EndpointKey } from './ports.ts'
+import { IS_PENDING, OWN, TIME } from './tables.ts'
 
 /** The row of `gh_webhook_outcomes`, which the engine writes. */
 export interface OutcomesRow extends Row, StoredSummary {
@@ -44,27 +45,26 @@ const outcomes = prepareStatement(`SELECT webhook_no, marks, hours, breaker, bre
 export const readOutcomes = (from: Reader, { scope, no }: EndpointKey) =>
   from.get<OutcomesRow>(outcomes([scope, no]))
 
+const OF_ENDPOINT = `FROM gh_deliveries WHERE ${IS_PENDING} AND scope = ? AND ${OWN} = ?`
 const waitingOf = prepareStatement(`SELECT pending.total AS waiting, oldest.created_at AS oldest
-  FROM (SELECT COUNT(*) AS total FROM (SELECT 1 AS one FROM gh_delivery_queue
-      WHERE scope = ? AND webhook_no = ? LIMIT ?) AS entries) AS pending,
-    (SELECT MIN(d.created_at) AS created_at FROM (SELECT id FROM gh_delivery_queue
-        WHERE scope = ? AND webhook_no = ? ORDER BY next_attempt_at, id LIMIT ${OLDEST_OF}) AS first
-      JOIN gh_deliveries d ON d.scope = ? AND d.id = first.id) AS oldest`)
+  FROM (SELECT COUNT(*) AS total
+      FROM (SELECT 1 AS one ${OF_ENDPOINT} LIMIT ?) AS entries) AS pending,
+    (SELECT MIN(created_at) AS created_at FROM (SELECT created_at ${OF_ENDPOINT}
+      ORDER BY next_attempt_at, id LIMIT ${OLDEST_OF}) AS first) AS oldest`)
 
-/** Counts the deliveries of an endpoint in the queue, at most `most`. */
+/** Counts the pending deliveries of an endpoint, at most `most`. */
 export async function countWaiting(
   from: Reader,
   { scope, no }: EndpointKey,
   most: number,
 ): Promise<WaitingRow> {
-  return (await from.get<WaitingRow & Row>(waitingOf([scope, no, most, scope, no, scope])))!
+  return (await from.get<WaitingRow & Row>(waitingOf([scope, no, most, scope, no])))!
 }
 
-const queued = prepareStatement(
-  'SELECT COUNT(*) AS total FROM (SELECT 1 AS one FROM gh_delivery_queue LIMIT ?) AS entries',
-)
+const queued = prepareStatement(`SELECT COUNT(*) AS total FROM (SELECT 1 AS one FROM gh_deliveries
+  WHERE ${IS_PENDING} AND ${TIME} >= 0 ORDER BY ${TIME} LIMIT ?) AS entries`)
 
-/** Counts the deliveries of all endpoints in the queue, at most `most`. */
+/** Counts the pending deliveries of all endpoints, at most `most`. */
 export const countQueued = async (from: Reader, most: number): Promise<number> =>
   Number((await from.get(queued([most])))!.total)
 

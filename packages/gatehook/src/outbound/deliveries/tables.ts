@@ -12,26 +12,9 @@
  * - A node leases all work of a customer, so that concurrency, rate and breaker are exact on many
  *   nodes.
  */
-import { shardOf } from '../../platform/storage/distribution/shard-triggers.ts'
 import { timeTable } from '../../platform/storage/partitions/catalog.ts'
 import { byTextId, DAY_MS } from '../../platform/storage/partitions/periods.ts'
 import { byScope, bytes, int, serial, type Table, text } from '../../platform/storage/table.ts'
-
-const COLUMNS = '(scope, webhook_no, next_attempt_at, id)'
-const IS_PENDING = "NEW.state = 'pending'"
-const enters = `INSERT INTO gh_delivery_queue ${COLUMNS}
-        VALUES (NEW.scope, NEW.webhook_no, NEW.next_attempt_at, NEW.id)`
-const leaves = `DELETE FROM gh_delivery_queue WHERE webhook_no = OLD.webhook_no
-        AND next_attempt_at = OLD.next_attempt_at AND id = OLD.id`
-/** A session may plan the deletion while the queue is empty. */
-const PLANNED_WHILE_EMPTY = 'enable_seqscan = off'
-
-const shardEnters = `EXECUTE 'INSERT INTO ' || ${shardOf('gh_delivery_queue', 'NEW.scope')} ||
-  ' ${COLUMNS} VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING'
-  USING NEW.scope, NEW.webhook_no, NEW.next_attempt_at, NEW.id`
-const shardLeaves = `EXECUTE 'DELETE FROM ' || ${shardOf('gh_delivery_queue', 'OLD.scope')} ||
-  ' WHERE ${COLUMNS} = ($1, $2, $3, $4)'
-  USING OLD.scope, OLD.webhook_no, OLD.next_attempt_at, OLD.id`
 
 export const webhooks: Table = {
   name: 'gh_webhooks',
@@ -183,10 +166,16 @@ const webhookOutcomes: Table = {
   ofNodes: true,
 }
 
+/** The expressions of the indexes of pending deliveries, and their condition. */
+export const OWN = '(webhook_no + 0)'
+export const TIME = '(next_attempt_at + 0)'
+export const IS_PENDING = 'next_attempt_at IS NOT NULL'
+
 export const deliveries: Table = {
   name: 'gh_deliveries',
   row:
-    'A delivery. `attempts` has JSON arrays with commas between them and no outer brackets, so ' +
+    'A delivery. A pending one has `next_attempt_at`, by which partial indexes find it (decision ' +
+    '0083). `attempts` has JSON arrays with commas between them and no outer brackets, so ' +
     'that an update can append. `failed` is 1 for failed and exhausted ones.',
   columns: {
     no: serial,
@@ -213,6 +202,18 @@ export const deliveries: Table = {
   },
   indexes: {
     webhook: { on: 'webhook_no, id', serves: 'the log of a registration' },
+    pending: {
+      on: `${OWN}, scope, next_attempt_at, id`,
+      where: IS_PENDING,
+      serves:
+        'the pending deliveries of a registration. An expression, so that PostgreSQL uses it for ' +
+        'no other statement, and no other index for these: its plans may be older than the rows',
+    },
+    due: {
+      on: TIME,
+      where: IS_PENDING,
+      serves: 'due deliveries by time. An expression for the same reason',
+    },
     failures: {
       on: 'webhook_no, id',
       where: 'failed = 1',
@@ -224,32 +225,6 @@ export const deliveries: Table = {
   stays: '30 days; an exhausted one 60',
   searched: { type: 'delivery', prefix: 'dlv', id: 'id', label: 'e.event_type' },
   divided: { ...byTextId('dlv_', 3 * DAY_MS), column: 'id' },
-  // The record of an attempt doubles a row, which stays in its page (decision 0058).
-  fillfactor: 45,
-  triggers: [
-    { name: 'gh_delivery_enters', event: 'INSERT', when: IS_PENDING, run: enters },
-    {
-      name: 'gh_delivery_waits',
-      event: 'UPDATE OF state, next_attempt_at',
-      when: IS_PENDING,
-      run: `${enters} ON CONFLICT DO NOTHING`,
-    },
-    {
-      name: 'gh_delivery_leaves',
-      event: 'UPDATE OF state, next_attempt_at',
-      when: `OLD.state = 'pending'
-        AND (NEW.state <> 'pending' OR NEW.next_attempt_at <> OLD.next_attempt_at)`,
-      run: leaves,
-      setting: PLANNED_WHILE_EMPTY,
-    },
-    {
-      name: 'gh_delivery_ends',
-      event: 'DELETE',
-      when: "OLD.state = 'pending'",
-      run: leaves,
-      setting: PLANNED_WHILE_EMPTY,
-    },
-  ],
   distribution: {
     // Milliseconds instead of a sequence: the coordinator would read the rows of an INSERT … SELECT
     // to number them, and commit on two servers. The deliveries of a transaction have the same
@@ -259,56 +234,7 @@ export const deliveries: Table = {
       by_id: { on: 'id', serves: 'lists of all customers' },
       failed_by_id: { on: 'id', where: 'failed = 1', serves: 'the newest failures' },
     },
-    triggers: [
-      {
-        name: 'gh_delivery_enters',
-        body: `${shardEnters}; RETURN NULL;`,
-        event: `AFTER INSERT ON gh_deliveries FOR EACH ROW WHEN (${IS_PENDING})`,
-      },
-      {
-        name: 'gh_delivery_waits',
-        body: `IF OLD.state = 'pending' THEN ${shardLeaves}; END IF;
-      IF NEW.state = 'pending' THEN ${shardEnters}; END IF; RETURN NULL;`,
-        event: `AFTER UPDATE OF state, next_attempt_at ON gh_deliveries FOR EACH ROW
-      WHEN (OLD.state IS DISTINCT FROM NEW.state
-        OR OLD.next_attempt_at IS DISTINCT FROM NEW.next_attempt_at)`,
-      },
-      {
-        name: 'gh_delivery_ends',
-        body: `${shardLeaves}; RETURN NULL;`,
-        event: `AFTER DELETE ON gh_deliveries FOR EACH ROW WHEN (OLD.state = 'pending')`,
-      },
-    ],
   },
-}
-
-const deliveryQueue: Table = {
-  name: 'gh_delivery_queue',
-  row:
-    'The entry of a pending delivery, at its time (decision 0058). Triggers derive it, so no ' +
-    'index of `gh_deliveries` has a column that a successful attempt changes, and PostgreSQL ' +
-    'updates its row in place (HOT).',
-  columns: {
-    scope: int,
-    webhook_no: int,
-    next_attempt_at: int,
-    id: text.plain,
-  },
-  key: ['webhook_no', 'next_attempt_at', 'id'],
-  place: 'scope',
-  belongs: byScope,
-  indexes: {
-    due: {
-      on: '(next_attempt_at + 0)',
-      serves:
-        'due deliveries by time. An expression, so that PostgreSQL uses it for no statement that ' +
-        'names a registration: its plans may be older than the rows',
-    },
-  },
-  stays: 'as long as the delivery is pending',
-  byKey: true,
-  staysBehind: true,
-  ofNodes: true,
 }
 
 const eventBodies: Table = {
@@ -364,7 +290,6 @@ export const deliveriesTables: readonly Table[] = [
   webhookSecrets,
   webhookOutcomes,
   deliveries,
-  deliveryQueue,
   eventBodies,
   deliveryNodes,
   deliveryLeases,

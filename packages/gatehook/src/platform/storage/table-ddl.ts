@@ -2,28 +2,25 @@
 import type { Dialect } from './database.ts'
 import type { DeclaredColumn, DeclaredIndex, Table } from './table.ts'
 
-/** Returns the statements that create a table with its indexes and triggers, in their order. */
+/** Returns the statements that create a table with its indexes, in their order. */
 export const createTable = (dialect: Dialect, table: Table): string[] => [
   tableStatement(dialect, table),
   ...indexStatements(dialect, table),
-  ...(dialect.distributed ? [] : triggerStatements(dialect, table)),
   ...(dialect.name === 'postgres' ? (table.functions ?? []) : []),
 ]
 
 /** Returns `CREATE TABLE …` alone. */
 function tableStatement(dialect: Dialect, table: Table): string {
-  const { name, divided, byKey } = table
+  const { name, divided } = table
   const columns = Object.entries(table.columns).map(([column, spec]) =>
     columnSql(dialect, column, spec, table.distribution?.defaults?.[column]),
   )
   // SQLite generates numbers in the primary key only; see `indexStatements`.
   const isNumbered = dialect.name === 'sqlite' && serialOf(table) !== undefined
   const key = isNumbered ? [] : [`PRIMARY KEY (${keyOf(dialect, table).join(', ')})`]
-  const suffix =
-    dialect.name === 'sqlite'
-      ? byKey && ' WITHOUT ROWID'
-      : divided && ` PARTITION BY RANGE (${divided.column})`
-  return `CREATE TABLE ${name} (\n  ${[...columns, ...key].join(',\n  ')}\n)${suffix || ''}`
+  const isDivided = dialect.name === 'postgres' && divided
+  const suffix = isDivided ? ` PARTITION BY RANGE (${divided.column})` : ''
+  return `CREATE TABLE ${name} (\n  ${[...columns, ...key].join(',\n  ')}\n)${suffix}`
 }
 
 /** Citus: each server verifies the keys of its own rows, so a key contains the scope. */
@@ -85,17 +82,3 @@ function indexStatements(dialect: Dialect, table: Table): string[] {
 const indexSql = ({ name }: Table, part: string, { on, unique, where }: DeclaredIndex): string =>
   `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${name}_${part} ON ${name} (${on})` +
   (where === undefined ? '' : ` WHERE ${where}`)
-
-function triggerStatements({ name: database }: Dialect, { name, triggers = [] }: Table): string[] {
-  return triggers.flatMap((trigger) => {
-    const { event, when, run, setting } = trigger
-    const create =
-      `CREATE TRIGGER ${trigger.name} AFTER ${event} ON ${name} ` + `FOR EACH ROW WHEN (${when})`
-    if (database === 'sqlite') return [`${create} BEGIN ${run}; END`]
-    return [
-      `CREATE FUNCTION ${trigger.name}() RETURNS trigger LANGUAGE plpgsql` +
-        `${setting ? ` SET ${setting}` : ''} AS $$ BEGIN ${run}; RETURN NULL; END $$`,
-      `${create} EXECUTE FUNCTION ${trigger.name}()`,
-    ]
-  })
-}

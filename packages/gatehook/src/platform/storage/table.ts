@@ -64,19 +64,6 @@ export interface DeclaredIndex {
   readonly purges?: true
 }
 
-/** A trigger for each row that changes. */
-interface TableTrigger {
-  readonly name: string
-  /** `UPDATE OF state` */
-  readonly event: string
-  /** SQL of the condition. */
-  readonly when: string
-  /** SQL of one statement. */
-  readonly run: string
-  /** PostgreSQL: a setting while it runs, `enable_seqscan = off`. */
-  readonly setting?: string
-}
-
 /**
  * Where the rows are when the tables are distributed over several servers (decision 0059):
  *
@@ -148,7 +135,7 @@ interface Distribution {
   /** SQL of defaults by column, instead of those of PostgreSQL. */
   readonly defaults?: Readonly<Record<string, string>>
   readonly indexes?: Readonly<Record<string, DeclaredIndex>>
-  /** Instead of the other triggers; they run on the server of a row. */
+  /** They run on the server of a row. */
   readonly triggers?: readonly ShardTrigger[]
 }
 
@@ -203,23 +190,18 @@ export interface Table {
   readonly ofPerson?: PersonRows
   /** By the part of the name that follows the table's. */
   readonly indexes?: Readonly<Record<string, DeclaredIndex>>
-  readonly triggers?: readonly TableTrigger[]
   /** How long a row stays, as a noun. */
   readonly stays: string
   /** The column with the instant by which `purgeExpired` deletes rows. */
   readonly purgedBy?: string
   /** PostgreSQL: partitions by the time in the ids of a column (decision 0053). */
   readonly divided?: Division & { readonly column: string }
-  /** PostgreSQL: the percentage of a page that inserts fill. */
-  readonly fillfactor?: number
   /** By column. */
   readonly encrypted?: Readonly<Record<string, Encryption>>
   readonly distribution?: Distribution
   readonly searched?: SearchedRows
   /** PostgreSQL: functions that triggers of other tables call. */
   readonly functions?: readonly string[]
-  /** SQLite: rows are stored in the order of the key. */
-  readonly byKey?: true
   /** SQLite: the rows are in the file of monitoring. */
   readonly apart?: true
   /** Whether `gatehook move` leaves the rows behind: the target has its own. */

@@ -22,17 +22,14 @@ export interface TimeTable extends Division {
   readonly column: string
   /** SQL of the columns of an index that only the partitions without a period have. */
   readonly purgedBy: string | undefined
-  /** Storage parameters of each partition: `fillfactor = 45`. */
-  readonly storage: string | undefined
 }
 
 /** Returns a divided table as its partitions need it. */
-export function timeTable({ name, divided, indexes = {}, fillfactor }: Table): TimeTable {
+export function timeTable({ name, divided, indexes = {} }: Table): TimeTable {
   return {
     ...divided!,
     name,
     purgedBy: Object.values(indexes).find(({ purges }) => purges)?.on,
-    storage: fillfactor === undefined ? undefined : `fillfactor = ${fillfactor}`,
   }
 }
 

@@ -27,8 +27,6 @@ const ATTACH_MS = 2_000
 
 const nameOf = (table: TimeTable, part: 'past' | 'future') => `${table.name}_${part}`
 
-const withStorage = ({ storage }: TimeTable) => (storage === undefined ? '' : ` WITH (${storage})`)
-
 /** Creates the partitions of a new table. */
 export async function createPartitions(
   ddl: RunDdl,
@@ -44,7 +42,7 @@ export async function createPartitions(
 async function createPast(ddl: RunDdl, table: TimeTable, toMs: number): Promise<void> {
   const name = nameOf(table, 'past')
   await ddl(`CREATE TABLE ${name} PARTITION OF ${table.name}
-    FOR VALUES FROM (MINVALUE) TO ('${table.boundAt(toMs)}')${withStorage(table)}`)
+    FOR VALUES FROM (MINVALUE) TO ('${table.boundAt(toMs)}')`)
   if (table.purgedBy) await ddl(`CREATE INDEX ON ${name} (${table.purgedBy})`)
 }
 
@@ -59,12 +57,12 @@ async function createPeriods(
   let endMs = fromMs
   for (const period of periodsFrom(table, fromMs, nowMs)) {
     await ddl(`CREATE TABLE ${partitionName(table.name, period)} PARTITION OF ${table.name}
-      FOR VALUES FROM (${at(period.fromMs)}) TO (${at(period.toMs)})${withStorage(table)}`)
+      FOR VALUES FROM (${at(period.fromMs)}) TO (${at(period.toMs)})`)
     endMs = period.toMs
   }
   const future = nameOf(table, 'future')
   await ddl(`CREATE TABLE ${future} PARTITION OF ${table.name}
-    FOR VALUES FROM (${at(endMs)}) TO (MAXVALUE)${withStorage(table)}`)
+    FOR VALUES FROM (${at(endMs)}) TO (MAXVALUE)`)
   if (table.purgedBy) await ddl(`CREATE INDEX ON ${future} (${table.purgedBy})`)
 }
 
