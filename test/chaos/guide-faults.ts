@@ -9,6 +9,8 @@ import { ended } from './kill.ts'
 import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
+/** A machine is set up for each runbook. */
+const LIMIT_MS = 900_000
 const RIG = ['--import=./test/rig/modules.ts', '--test-global-setup=test/rig/global.ts']
 
 /** Runs files of tests in a process of their own; a failed test is a broken promise. */
@@ -40,6 +42,7 @@ export const guideFaults: readonly ChaosScenario[] = [
   {
     name: 'runbooks',
     title: 'each runbook and the restore drill, as they are written',
+    limitMs: LIMIT_MS,
     groups: ['operate'],
     nodes: [1],
     run: runTests(['test/docs/runbooks.test.ts', 'test/docs/restore-drill.test.ts']),

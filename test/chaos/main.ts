@@ -94,7 +94,7 @@ async function runOne(
   nodes: number,
   folder: string,
 ): Promise<ChaosResult> {
-  const { name, title, words = [] } = scenario
+  const { name, title, words = [], limitMs = LIMIT_MS } = scenario
   progress(`${name}, nodes: ${nodes}: ${title}`)
   await mkdir(folder)
   const seed = Number(values.seed)
@@ -114,7 +114,7 @@ async function runOne(
   }
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(reject, LIMIT_MS, new Error(`no end within ${LIMIT_MS / 1_000} s`))
+    timer = setTimeout(reject, limitMs, new Error(`no end within ${limitMs / 1_000} s`))
   })
   const counts = await Promise.race([scenario.run(context), limit]).catch(
     (error: Error): ChaosCounts => ({ lost: 0, faults: [error.stack ?? error.message] }),

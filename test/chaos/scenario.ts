@@ -49,6 +49,8 @@ export interface ChaosScenario {
   readonly nodes: readonly number[]
   /** Words of the product for the fault, within a minute. The first one is in the table. */
   readonly words?: readonly RegExp[]
+  /** Default: four minutes. */
+  readonly limitMs?: number
   /** Says which program of the machine is missing. */
   readonly missing?: () => string | undefined
   run(context: ChaosContext): Promise<ChaosCounts>

@@ -74,6 +74,8 @@ const damagePage = (kind: Kind) => (context: ChaosContext) =>
       load.markFault()
       await witness.until(/readyz 503: database: .*damaged/)
       await witness.until(/log of node\d: .*damaged/)
+      await witness.until(/attention: bad node_not_ready.*damaged/)
+      await witness.until(/system: .*damaged/)
       const isRunning = cluster.nodes.every(({ child }) => child.exitCode === null)
       expect(isRunning, 'a damaged page ends a node')
       await whileEnded(repair)
@@ -91,6 +93,8 @@ const fillDisk = (kind: Kind) => async (context: ChaosContext) => {
       load.markFault()
       await disk.fill()
       await witness.until(/readyz 503: writes: The disk/)
+      await witness.until(/attention: bad node_not_ready.*disk/)
+      await witness.until(/system: .*disk/)
       const before = load.succeeded
       await pause(AWAY_MS / 4)
       expect(load.succeeded.GET > before.GET, 'reads do not go on')
