@@ -31,18 +31,27 @@ const letters = resource('letters', {
   fields: { id: f.id(), guest_id: f.ref('guests'), text: f.string() },
   ...options('letter'),
 }).sample(() => ({}))
+/** References inside values have ids of seeded rows, too (§15.9). */
+const parties = resource('parties', {
+  fields: { id: f.id(), guests: f.array(f.object({ guest_id: f.ref('guests') }), { max: 9 }) },
+  ...options('party'),
+}).sample(() => ({}))
+const fights = resource('fights', {
+  fields: { id: f.id(), rooms: f.array(f.ref('rooms', 'rm'), { max: 9 }) },
+  ...options('fight'),
+}).sample(() => ({}))
 
 const inn = service({
   name: 'inn',
   versions: { v1: { released: '2025-01-01' } },
-  resources: [rooms, stays, badges, guests, letters],
+  resources: [rooms, stays, badges, guests, letters, parties, fights],
 })
 
 eachService(
   'seeds complete samples, and leave out rows without a reference or a unique value',
   async ({ get }) => {
     const totals = await Promise.all(
-      ['rooms', 'stays', 'badges', 'guests', 'letters'].map(async (name) => {
+      inn.definition.resources.map(async ({ name }) => {
         const { body } = await get(`/api/v1/${name}?pagination=page`)
         return [name, body.total]
       }),
@@ -53,10 +62,14 @@ eachService(
       badges: 0,
       guests: 25,
       letters: 120,
+      parties: 120,
+      fights: 0,
     })
     const { body } = await get('/api/v1/letters?limit=1&expand=guest')
     assert.equal(body.data[0].text, 'Text')
     assert.equal(body.data[0].guest.nights, 2)
+    const party = (await get('/api/v1/parties/1?expand=guests.guest')).body
+    assert.equal(party.guests[0].guest.nights, 2)
   },
   { service: inn, seed: true },
 )
