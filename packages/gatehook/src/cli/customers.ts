@@ -8,14 +8,15 @@ import { cliActor, installationOptions } from './installation.ts'
 import { bold, dim, yellow } from './output.ts'
 import { customerIdOf } from './owner.ts'
 
+const pathOf = async (api: Api, customer: string) =>
+  `/admin/customers/${encodeURIComponent(await customerIdOf(api, customer))}`
+
 /** A command that sets or clears `suspended`. */
 const suspension = (suspended: boolean, verb: string, description: CommandDescription) =>
   administration.action({
     ...description,
-    async act(api, { args: [customer = ''] }) {
-      const path = `/admin/customers/${encodeURIComponent(await customerIdOf(api, customer))}`
-      return api.request<CustomerJson>('PATCH', path, { suspended })
-    },
+    act: async (api, { args: [customer = ''] }) =>
+      api.request<CustomerJson>('PATCH', await pathOf(api, customer), { suspended }),
     describe: ({ id, name }) => `${verb} ${bold(id)} (${name}).`,
   })
 
@@ -26,9 +27,6 @@ const stateOf = ({ suspended, deleting_since, deleted_rows }: CustomerJson): str
   if (deleting_since !== null) return yellow(`deleting, ${deleted_rows} rows so far`)
   return suspended ? yellow('suspended') : 'active'
 }
-
-const pathOf = async (api: Api, customer: string) =>
-  `/admin/customers/${encodeURIComponent(await customerIdOf(api, customer))}`
 
 const exportCommand: CommandSpec = {
   name: 'export <CUSTOMER>',
