@@ -340,7 +340,11 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         '17.1',
         'PostgreSQL: all tables are in one schema; nothing outside it is changed or locked.',
       ],
-      ['17.2', 'A customer has an id of the team; a request names the customer by it as well.'],
+      [
+        '17.2',
+        'Transactions of the team emit events by SQL; customers have ids of the team, by which ' +
+          'requests name them as well.',
+      ],
       [
         '17.3',
         'Applications verify keys and tokens, and count their requests, also through a plain ' +

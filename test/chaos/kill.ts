@@ -69,11 +69,15 @@ export function seeded(seed: number): () => number {
   }
 }
 
-export function startNode({
-  databaseUrl,
-  key,
-}: Pick<ChaosOptions, 'databaseUrl' | 'key'>): Promise<Node> {
-  const child = spawn(process.execPath, [MAIN, 'start', '--port', '0', '--no-seed'], {
+interface NodeOptions extends Pick<ChaosOptions, 'databaseUrl' | 'key'> {
+  /** The folder of the service; default: the reference service. */
+  readonly folder?: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export function startNode({ databaseUrl, key, folder, env }: NodeOptions): Promise<Node> {
+  const place = folder === undefined ? [] : [folder]
+  const child = spawn(process.execPath, [MAIN, 'start', ...place, '--port', '0', '--no-seed'], {
     env: {
       PATH: process.env.PATH ?? '',
       GATEHOOK_DATABASE_URL: databaseUrl,
@@ -83,6 +87,7 @@ export function startNode({
       GATEHOOK_WEBHOOK_SCHEDULE_S: '1,1,1,1,1,1,1,1,1',
       GATEHOOK_DELIVERY_RATE: '0',
       GATEHOOK_RATE_LIMIT: '0',
+      ...env,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -42,7 +42,7 @@ export function stepsOf(markdown: string): Step[] {
   return steps
 }
 
-const FILE = /^(?:\/\/|#) (\S+\.(?:ts|mjs|py|go))\n/
+const FILE = /^(?:\/\/|#|--) (\S+\.(?:ts|mjs|py|go|sql))\n/
 
 /** Returns the files of a page: blocks of code that begin with a comment of their path. */
 export function filesOf(markdown: string): { path: string; text: string }[] {

@@ -14,6 +14,7 @@ import { tokensTables } from './identity/tokens/tables.ts'
 import { monitoringTables } from './operate/monitoring/tables.ts'
 import { systemTables } from './operate/system/tables.ts'
 import { deliveriesTables } from './outbound/deliveries/tables.ts'
+import { emissionsTables } from './outbound/emissions/tables.ts'
 import { webhooksTables } from './outbound/webhooks/tables.ts'
 import { portalTables } from './pages/portal/tables.ts'
 import { jobsTables } from './platform/jobs/tables.ts'
@@ -36,6 +37,7 @@ export const engineTables: readonly Table[] = [
   ...accessTables,
   ...auditTables,
   ...deliveriesTables,
+  ...emissionsTables,
   ...eventsTables,
   ...idempotencyTables,
   ...jobsTables,

@@ -23,6 +23,7 @@ import { createMailOutbox, type MailOutbox } from '../platform/mail/outbox.ts'
 import type { Perform } from '../protocol/idempotency/perform.ts'
 import { requestOf } from '../protocol/idempotency/transaction-request.ts'
 import type { Lister } from '../protocol/lists/list.ts'
+import { assembleEmissions } from './emissions.ts'
 import type { Component, Foundation } from './foundation.ts'
 import { assembleQueue } from './jobs.ts'
 import type { LateCalls } from './late-calls.ts'
@@ -146,5 +147,5 @@ export function assembleEventRoutes(
     operations,
     effective: livingVersion,
   })
-  return { routes: [...lists, stream] }
+  return { routes: [...lists, stream], ...assembleEmissions(foundation, { catalog, record }) }
 }

@@ -3,6 +3,7 @@
 import { listUndeclaredAdditions } from '../declare/resources/additions.ts'
 import { refuseForeignTables, refuseOtherService } from '../declare/resources/database-owner.ts'
 import { signInResource } from '../declare/resources/directory.ts'
+import { emittedEventTypes } from '../declare/resources/event-type-list.ts'
 import { createIndexBuilder, type IndexBuilder } from '../declare/resources/index-builds.ts'
 import { migrateService } from '../declare/resources/migrate.ts'
 import { createRepairWork, type RepairWork } from '../declare/resources/repair-work.ts'
@@ -31,6 +32,7 @@ import type { RecentItems } from '../kernel/recent-items.ts'
 import { recognizeRestore } from '../operate/restore/recognition.ts'
 import { followRestore, type RestoreFollower } from '../operate/restore/state.ts'
 import { type ClockKeeper, clockKeeper } from '../operate/system/clock.ts'
+import { declareEmittedTypes } from '../outbound/emissions/declared-types.ts'
 import { nodeNameOf } from '../platform/config/environment.ts'
 import type { Database } from '../platform/storage/database.ts'
 import type { AppliedChange } from '../platform/storage/migrate.ts'
@@ -95,7 +97,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     ignoresNodes: foundation.ignoresNodes || isOnlyNode,
     now: () => clock.now(),
   })
-  await recordSecretColumns(db, service.resources)
+  await recordDeclaration(db, clock, service)
   const columns = await listUndeclaredAdditions(db, service.resources)
   if (columns.length > 0) {
     log.info({ columns }, 'another declaration has added columns that this one lacks; they stay')
@@ -164,6 +166,16 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     schema: await openSchemaCheck({ db, log, resources: service.resources }),
     withReads: (endpoint) => repairs.beforeReads(foundation.readAfter(endpoint)),
   }
+}
+
+/** Stores what other programs and later starts read of the declaration. */
+async function recordDeclaration(
+  db: Database,
+  clock: BaseFoundation['clock'],
+  service: ServiceDefinition,
+): Promise<void> {
+  await declareEmittedTypes(db, clock, emittedEventTypes(service))
+  await recordSecretColumns(db, service.resources)
 }
 
 /** Applies `names` of `.signsIn()` to the accounts of an earlier declaration (§4.8). */

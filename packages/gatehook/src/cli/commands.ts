@@ -29,6 +29,7 @@ const entries: readonly CommandEntry[] = [
   { name: 'secrets', load: async () => (await import('./secrets.ts')).secrets },
   { name: 'webhooks', load: async () => (await import('./webhooks.ts')).webhooks },
   { name: 'events', load: async () => (await import('./events.ts')).events },
+  { name: 'outbox', load: async () => (await import('./outbox.ts')).outbox },
   { name: 'listen', load: async () => (await import('./listen.ts')).listen },
   { name: 'trigger', load: async () => (await import('./trigger.ts')).triggerCommand },
   { name: 'import', load: async () => (await import('./import.ts')).importCommand },

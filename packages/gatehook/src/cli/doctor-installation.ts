@@ -1,9 +1,12 @@
 /** Checks of `gatehook doctor` on the state of an installation: copy, restore, move, durability. */
 
 import { existsSync } from 'node:fs'
+import type { Clock } from '../kernel/clock.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
 import { isHeld, readRestoreState } from '../operate/restore/state.ts'
+import { listGrants } from '../outbound/emissions/grants.ts'
+import { countEmissions } from '../outbound/emissions/store.ts'
 import type { Config } from '../platform/config/config.ts'
 import { databaseFile } from '../platform/config/environment.ts'
 import { createCopyMark, markFile } from '../platform/storage/copy-mark.ts'
@@ -98,4 +101,26 @@ export async function checkDurability(
   }
   if (durability === 'local') return ok('a commit is on the disk of the primary')
   return ok(names === null ? 'the server is a standby' : `synchronous_standby_names is ${names}`)
+}
+
+/** Held events of the team's transactions, and those that no node records. */
+const EMISSIONS_MAX = 10_000
+const WAITING_MS = 60_000
+
+/** Reports events of the team's transactions that wait, or that do not fit (§17.2). */
+export async function checkOutbox(
+  db: Database,
+  { now }: Pick<Clock, 'now'>,
+): Promise<CheckResult | undefined> {
+  if (!(await isInstalled(db))) return undefined
+  const grants = await listGrants(db)
+  if (grants.length === 0) return ok('no role emits events')
+  const { held, waiting } = await countEmissions(db, now() - WAITING_MS, EMISSIONS_MAX)
+  const roles = grants.map(({ role }) => role).join(', ')
+  if (held > 0) {
+    const remedy = 'Correct their declaration and start, or: gatehook outbox discard ID'
+    return warn(`${held} events are held: gatehook outbox held has the reasons`, remedy)
+  }
+  if (waiting === 0) return ok(`events of ${roles}`)
+  return warn(`${waiting} events wait for more than a minute`, 'Start a node: it records them.')
 }

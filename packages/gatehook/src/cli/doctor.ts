@@ -171,6 +171,11 @@ const table: readonly Check[] = [
     hint: DATABASE,
     inspect: onConfig((config, { service, db }) => checks.checkMail(config, service, db)),
   },
+  {
+    check: 'outbox',
+    hint: DATABASE,
+    inspect: onDatabase(({ db }) => state.checkOutbox(db, wallClock)),
+  },
   { check: 'jobs', hint: DATABASE, inspect: onDatabase(({ db }) => checks.checkJobs(db)) },
   {
     check: 'backup',

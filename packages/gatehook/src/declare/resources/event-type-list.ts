@@ -16,6 +16,12 @@ export const postedEventTypes = ({
 }: Pick<EventDeclarations, 'externalEvents'>): string[] =>
   externalEvents.filter(({ from }) => from.includes('api')).map(({ type }) => type)
 
+/** Returns the types that transactions of the team emit by SQL (§17.2). */
+export const emittedEventTypes = ({
+  externalEvents,
+}: Pick<EventDeclarations, 'externalEvents'>): string[] =>
+  externalEvents.filter(({ from }) => from.includes('sql')).map(({ type }) => type)
+
 /** Returns the event types of the service, sorted. */
 export function listEventTypes(definition: EventDeclarations): string[] {
   const resourceTypes = definition.resources.flatMap((resource) => [

@@ -38,6 +38,8 @@ export interface RecordEvent {
     tx: Tx,
     scope: Scope,
     event: Pick<NewEvent, 'type' | 'collection'>,
+    /** The id and the time of an event that another program has emitted. */
+    origin?: { readonly id: string; readonly createdMs: number },
   ): Promise<AnnouncedEvent>
 }
 
@@ -79,10 +81,11 @@ export function createRecorder({
     tx,
     scope,
     { type, collection },
+    origin,
   ) => {
-    const now = clock.now()
+    const now = origin?.createdMs ?? clock.now()
     const created = Math.floor(now / 1000)
-    const start = { scope, id: nextId(now), type, collection, shape, created }
+    const start = { scope, id: origin?.id ?? nextId(now), type, collection, shape, created }
     return { start, sink: await outbox?.(tx, start) }
   }
   const record = async (

@@ -14,6 +14,7 @@ import {
   listFailingEndpoints,
   listSlowEndpoints,
 } from '../../outbound/deliveries/endpoint-reader.ts'
+import { listHeld } from '../../outbound/emissions/store.ts'
 import { whileAvailable } from '../../platform/storage/storage-failure.ts'
 import { isHeld, readRestoreState } from '../restore/state.ts'
 import { CERTIFICATE_LEFT_MIN_MS } from '../system/machine-facts.ts'
@@ -50,6 +51,7 @@ const ERRORS_SEARCH_MS = HOUR_MS
 const ERRORS_PRESENT_MS = 60_000
 /** The part of the time in which a blocked or overloaded event loop is busy. */
 const BUSY_SHARE = 0.9
+const PROBLEM_CHARACTERS = 200
 
 const failingEndpoints: AttentionKind = async ({ db }, now) => {
   const rows = await listFailingEndpoints(db)
@@ -145,6 +147,17 @@ const breakGlass: AttentionKind = async ({ db }, now) => {
   )
 }
 
+/** Events of the team's transactions that do not fit their declaration (§17.2). */
+const heldEvents: AttentionKind = async ({ db }) => {
+  const rows = await listHeld(db, store.ITEMS_MAX)
+  return rows.map(({ id, type, problem, held_at }) =>
+    itemOf('event_held', 'bad', held_at, {
+      subject: { type: 'event', id, label: type },
+      facts: { problem: problem.slice(0, PROBLEM_CHARACTERS) },
+    }),
+  )
+}
+
 const serverErrors: AttentionKind = async ({ monitoring }, now) => {
   const stepS = SHORTEST_STEP_S
   const fromS = Math.floor((now - ERRORS_PERIOD_MS) / 1000)
@@ -229,6 +242,7 @@ const KINDS: readonly AttentionKind[] = [
   nodeStates,
   expiringCertificate,
   serverErrors,
+  heldEvents,
   failedJobs,
   failingJobs,
   longJobs,

@@ -2,10 +2,14 @@
 
 export const HORIZON = '(pg_snapshot_xmin(pg_current_snapshot())::text::bigint + gh_txid_epoch())'
 
+const isMember = (role: string) => `coalesce(pg_has_role(${role},
+  (SELECT relowner FROM pg_class WHERE oid = to_regclass('gh_migrations')), 'MEMBER'), true)`
+
 /**
  * The oldest transaction among the sessions of this database. Their ids have 32 bits: each is as
  * old as its distance from the end of the snapshot, and one beyond the end is newer. A session with
- * an id that this role may not see counts as the oldest transaction of the server.
+ * an id that this role may not see counts as the oldest transaction of the server. Transactions of
+ * roles that are no members of the owner of the tables write no row of them, and do not count.
  */
 export const OWN_HORIZON = `(SELECT MIN(CASE WHEN age < 2147483648 THEN ends - age ELSE ends END)
     + gh_txid_epoch()
@@ -16,6 +20,8 @@ export const OWN_HORIZON = `(SELECT MIN(CASE WHEN age < 2147483648 THEN ends - a
       ELSE (s.ends - CAST(CAST(backend_xid AS text) AS bigint)) & 4294967295 END AS age
     FROM pg_stat_activity WHERE datname = current_database()
       AND (backend_xid IS NOT NULL OR query = '<insufficient privilege>')
+      AND ${isMember('usesysid')}
     UNION ALL
     SELECT (s.ends - CAST(CAST(transaction AS text) AS bigint)) & 4294967295
-    FROM pg_prepared_xacts WHERE database = current_database()) AS own ON true)`
+    FROM pg_prepared_xacts WHERE database = current_database()
+      AND ${isMember('owner')}) AS own ON true)`

@@ -181,6 +181,17 @@ const KINDS: Readonly<Record<string, Words>> = {
     ),
     link: (row) => ['Open', href('/console/jobs', { state: 'failed', name: row.subject.label })],
   },
+  event_held: {
+    word: 'Held',
+    sentence: (row) => (
+      <>
+        An event <b>{row.subject.label}</b> of a transaction does not fit its declaration:{' '}
+        {textFact(row, 'problem')} Correct the declaration, or discard it:{' '}
+        <code>gatehook outbox discard {row.subject.id}</code>
+      </>
+    ),
+    link: (row) => ['Events', href('/console/events', { type: row.subject.label })],
+  },
   restore_held: {
     word: 'Held',
     sentence: () => (

@@ -54,7 +54,7 @@ export async function createRecording(
       continue
     }
     await ddl(`CREATE FUNCTION ${triggerName(table, 'change')}() RETURNS trigger
-      LANGUAGE plpgsql AS $move$ BEGIN
+      LANGUAGE plpgsql SET search_path FROM CURRENT AS $move$ BEGIN
         IF TG_OP <> 'INSERT' THEN ${before} END IF;
         IF TG_OP <> 'DELETE' THEN ${after} END IF;
         RETURN NULL;

@@ -1,0 +1,68 @@
+/** Assembles the recorder of events that SQL emits (§17.2): it works once a role may emit. */
+import { hash } from 'node:crypto'
+import type { Catalog } from '../declare/resources/catalog.ts'
+import { emittedEventTypes } from '../declare/resources/event-type-list.ts'
+import type { RecordEvent } from '../history/events/store.ts'
+import { findCustomerOf } from '../identity/access/customer-reader.ts'
+import { startInterval } from '../kernel/interval.ts'
+import type { Scope } from '../kernel/principal.ts'
+import { selectInstalled } from '../outbound/emissions/grants.ts'
+import { createEmissionRecorder } from '../outbound/emissions/recorder.ts'
+import { emissions } from '../outbound/emissions/tables.ts'
+import type { Reader } from '../platform/storage/database.ts'
+import { purgeExpired } from '../platform/storage/purge.ts'
+import type { Component, Foundation } from './foundation.ts'
+
+/** Deliveries begin within a second of the commit. */
+const INTERVAL_MS = 250
+
+export interface EmissionAssembly {
+  readonly catalog: Catalog
+  readonly record: RecordEvent
+}
+
+async function hasCustomer(from: Reader, scope: Scope): Promise<boolean> {
+  const customer = await findCustomerOf(from, scope)
+  return customer !== undefined && customer.deleting_since === null
+}
+
+/** Identifies what an object must fit: the events, the versions and the program. */
+function describeDeclaration({ service, objectForms, versions }: Catalog, release = ''): string {
+  const facts = service.externalEvents.map(({ type, from }) => [
+    type,
+    from,
+    objectForms.get(type)?.specs,
+  ])
+  const withFunctions = (_: string, value: unknown) =>
+    typeof value === 'function' ? String(value) : value
+  return hash('sha256', JSON.stringify([release, versions, facts], withFunctions)).slice(0, 16)
+}
+
+export function assembleEmissions(
+  { db, clock, log, release }: Foundation,
+  { catalog, record }: EmissionAssembly,
+): Omit<Component, 'routes'> {
+  const types = new Set(emittedEventTypes(catalog.service))
+  const recorder = createEmissionRecorder({
+    db,
+    clock,
+    log,
+    record,
+    readObject: (type, object) => catalog.readObject(type, object, undefined),
+    isDeclared: (type) => types.has(type),
+    hasCustomer,
+    declaration: describeDeclaration(catalog, release),
+  })
+  let isInstalled = false
+  let stop: (() => Promise<void>) | undefined
+  return {
+    polled: [{ select: selectInstalled, receive: (value) => void (isInstalled = value !== 0) }],
+    chores: { emissions: () => purgeExpired(db, [emissions], clock.now()) },
+    start() {
+      const run = () => isInstalled && recorder.run()
+      const failure = 'emitted events could not be recorded yet'
+      stop = startInterval({ intervalMs: INTERVAL_MS, run, log, failure })
+    },
+    stop: async () => stop?.(),
+  }
+}

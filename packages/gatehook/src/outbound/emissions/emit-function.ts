@@ -1,0 +1,221 @@
+/**
+ * The SQL functions of §17.2: `gatehook_emit`, and those that it calls. They verify the
+ * caller's grants first, so that it learns nothing about customers and types beyond them.
+ */
+
+import { EVENT_MAX_BYTES } from '../../history/events/event.ts'
+import { selectNamedCustomer } from '../../identity/access/customer-function.ts'
+import {
+  CALLED_MS,
+  definerFunction,
+  raise,
+  type SqlNames,
+  timeOrderedId,
+} from '../../platform/storage/sql-function.ts'
+import { MAX_DEPTH } from '../../protocol/http/json-body.ts'
+
+/** Bytes of the body of an event beside its object and its type. */
+const ENVELOPE_BYTES = 128
+/** Levels of a body of `POST /events` around an object: the body and its member. */
+const LEVELS_ABOVE = 1
+const KEY_MAX = 255
+/** A repeated key adds no event for this time. */
+export const KEY_HOURS = 24
+
+const GRANT_HINT = 'gatehook outbox list prints the grants.'
+const MOVED_HINT = 'Use the database that gatehook move has named.'
+const TYPE_HINT = 'Declare it in externalEvents, and run gatehook migrate.'
+const CUSTOMER_HINT = 'gatehook_customer(external_id, name) creates one.'
+
+/** The functions by which GRANT and REVOKE name them. */
+export const EMIT_FUNCTION = 'gatehook_emit(text, jsonb, text, text, text)'
+export const INNER_FUNCTIONS = ['gatehook_grants(name)', 'gatehook_stay()'] as const
+
+/** The grants of a role, those of its memberships included. */
+const grantsFunction = ({ qualify }: SqlNames): string =>
+  `CREATE OR REPLACE FUNCTION ${qualify('gatehook_grants')}(holder name)
+RETURNS TABLE (customers jsonb, mode text, types jsonb) LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp AS $gatehook$
+  SELECT g.customers::jsonb, g.mode, g.types::jsonb FROM ${qualify('gh_emission_grants')} g
+  JOIN pg_catalog.pg_roles r ON r.rolname = g.role::name
+  WHERE pg_has_role(holder, r.oid, 'MEMBER')
+$gatehook$`
+
+/** Fails on a source that `gatehook move` has left, or is about to leave. */
+const stayFunction = ({ qualify }: SqlNames): string =>
+  `CREATE OR REPLACE FUNCTION ${qualify('gatehook_stay')}() RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp AS $gatehook$
+DECLARE
+  left_for text;
+BEGIN
+  SELECT m.target INTO left_for FROM ${qualify('gh_move')} m WHERE m.state <> 'copying';
+  IF FOUND THEN
+    ${raise('55000', "'the installation has moved to another database'", MOVED_HINT)}
+  END IF;
+END $gatehook$`
+
+/** The session's role and the role of SET ROLE: a caller needs the grants of both. */
+const HOLDERS = `CASE current_setting('role') WHEN 'none' THEN ARRAY[session_user::name]
+    ELSE ARRAY[session_user::name, current_setting('role')::name] END`
+
+/** SQL of whether the caller's grants have no bound of customers. */
+export const hasAllCustomers = ({ qualify }: SqlNames): string =>
+  `(SELECT bool_and(EXISTS (SELECT FROM ${qualify('gatehook_grants')}(holder) AS g
+    WHERE g.customers IS NULL)) FROM unnest(${HOLDERS}) AS holder)`
+
+/** Texts of the object whose characters are no structure. */
+const STRINGS = `E'"(?:[^"\\\\\\\\]|\\\\\\\\.)*"'`
+
+const refuse = (sentence: string): string => raise('22023', `'gatehook_emit: ${sentence}'`)
+
+/** The object as `POST /events` accepts it: by its form, its numbers and its size. */
+const OBJECT_CHECKS = `
+  IF payload IS NULL OR jsonb_typeof(payload) <> 'object' THEN
+    ${refuse('object must be a JSON object')}
+  END IF;
+  content := payload::text;
+  size := octet_length(content);
+  IF size > bound AND size <= 2 * bound THEN
+    -- PostgreSQL writes a space after each comma and colon, and the event has none.
+    structure := regexp_replace(content, ${STRINGS}, '', 'g');
+    size := size - (length(structure) - length(replace(structure, ' ', '')));
+  END IF;
+  IF size > bound THEN
+    ${refuse('object is beyond 256 KiB')}
+  END IF;
+  IF jsonb_path_exists(payload, 'strict $.**{${MAX_DEPTH - LEVELS_ABOVE} to last} ?
+      (@.type() == "object" || @.type() == "array")') THEN
+    ${refuse(`object is nested deeper than ${MAX_DEPTH - LEVELS_ABOVE} levels`)}
+  END IF;
+  IF jsonb_path_exists(payload, '$.**."__proto__"')
+    OR jsonb_path_exists(payload, '$.**."constructor"."prototype"') THEN
+    ${refuse('object has a member named __proto__ or constructor.prototype')}
+  END IF;
+  IF EXISTS (SELECT FROM
+      jsonb_path_query(payload, 'strict $.** ? (@.type() == "number")') AS q(value)
+    CROSS JOIN LATERAL (SELECT q.value::numeric AS exact) AS v
+    WHERE CASE
+      WHEN abs(v.exact) > 1.7976931348623157e308 THEN true
+      WHEN v.exact = trunc(v.exact) THEN abs(v.exact) > 9007199254740991
+        AND v.exact::float8::text::numeric <> v.exact
+      WHEN abs(v.exact) < 2.3e-308 THEN true
+      ELSE v.exact::float8 = trunc(v.exact::float8) END) THEN
+    ${refuse('object has a number that would lose digits')}
+  END IF;`
+
+/** Takes what the role has exactly one of, and requires the grants of both holders. */
+const grantChecks = (names: SqlNames): string => {
+  const grants = names.qualify('gatehook_grants')
+  const own = `${grants}(holders[cardinality(holders)]) AS g`
+  return `  IF owner IS NULL THEN
+    SELECT min(c.id) INTO owner FROM ${own}
+      LEFT JOIN LATERAL jsonb_array_elements_text(g.customers) AS c(id) ON true
+      HAVING bool_and(g.customers IS NOT NULL) AND count(DISTINCT c.id) = 1;
+    IF owner IS NULL AND EXISTS (SELECT FROM ${own}) THEN
+      ${refuse('name the customer: the role has a grant for several')}
+    END IF;
+  END IF;
+  IF lane IS NULL THEN
+    SELECT min(g.mode) INTO lane FROM ${own}
+      HAVING bool_and(g.mode IS NOT NULL) AND count(DISTINCT g.mode) = 1;
+    IF lane IS NULL AND EXISTS (SELECT FROM ${own}) THEN
+      ${refuse('name the mode, live or test: the role has a grant for both')}
+    END IF;
+  END IF;
+  SELECT n.no, n.id INTO owner_no, owner_id FROM (${selectNamedCustomer(names, 'owner')}) AS n;
+  IF EXISTS (SELECT FROM unnest(holders) AS holder WHERE NOT EXISTS (
+    SELECT FROM ${grants}(holder) AS g
+    WHERE (g.customers IS NULL OR g.customers ? owner_id) AND (g.mode IS NULL OR g.mode = lane)
+      AND (g.types IS NULL OR g.types ? kind))) THEN
+    ${raise('42501', `'gatehook_emit: the role has no grant for ${GRANTED}'`, GRANT_HINT)}
+  END IF;
+`
+}
+const GRANTED = 'this customer, mode and type'
+
+const NO_TYPE = "format('gatehook_emit: SQL emits no event of the type %L', left(kind, 100))"
+const NO_CUSTOMER = "format('gatehook_emit: there is no customer %L', left(owner, 200))"
+
+/** Requires a declared type, a mode and a customer, where the installation is. */
+const argumentChecks = ({ qualify }: SqlNames): string =>
+  `  IF to_regclass('${qualify('gh_move')}') IS NOT NULL THEN
+    PERFORM ${qualify('gatehook_stay')}();
+  END IF;
+  IF kind IS NULL OR NOT EXISTS (
+    SELECT FROM ${qualify('gh_emission_types')} t WHERE t.type = kind) THEN
+    ${raise('22023', NO_TYPE, TYPE_HINT)}
+  END IF;
+  IF lane NOT IN ('live', 'test') THEN
+    ${refuse('mode must be live or test')}
+  END IF;
+  IF owner_no IS NULL THEN
+    ${raise('22023', NO_CUSTOMER, CUSTOMER_HINT)}
+  END IF;
+`
+
+const emitFunction = (names: SqlNames): string => {
+  const { qualify } = names
+  return definerFunction({
+    head: `${qualify('gatehook_emit')}(type text, object jsonb, customer text DEFAULT NULL,
+  mode text DEFAULT NULL, key text DEFAULT NULL)`,
+    returns: 'text',
+    body: `DECLARE
+  kind text := gatehook_emit.type;
+  payload jsonb := gatehook_emit.object;
+  owner text := gatehook_emit.customer;
+  lane text := gatehook_emit.mode;
+  repeat_key text := gatehook_emit.key;
+  holders name[] := ${HOLDERS};
+  bound int := ${EVENT_MAX_BYTES - ENVELOPE_BYTES} - coalesce(octet_length(gatehook_emit.type), 0);
+  called timestamptz := clock_timestamp();
+  content text;
+  structure text;
+  size int;
+  owner_no bigint;
+  owner_id text;
+  digest text;
+  result text;
+  earlier record;
+BEGIN
+${grantChecks(names)}${argumentChecks(names)}
+  IF repeat_key = '' OR char_length(repeat_key) > ${KEY_MAX} THEN
+    ${refuse(`key must be 1 to ${KEY_MAX} characters`)}
+  END IF;
+${OBJECT_CHECKS}
+  result := ${timeOrderedId('evt_')};
+  IF repeat_key IS NOT NULL THEN
+    digest := encode(sha256(convert_to(content, 'UTF8')), 'hex');
+  END IF;
+  FOR n IN 1..3 LOOP
+    INSERT INTO ${qualify('gh_emissions')}
+      (id, scope, type, key, object, object_hash, created_at, txid)
+      VALUES (result, owner_no * 2 + CASE lane WHEN 'live' THEN 1 ELSE 0 END, kind, repeat_key,
+        content, digest, ${CALLED_MS}, pg_current_xact_id()::text::bigint)
+      ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+      RETURN result;
+    END IF;
+    SELECT e.no, e.id, e.object_hash, e.created_at INTO earlier FROM ${qualify('gh_emissions')} e
+      WHERE e.scope = owner_no * 2 + CASE lane WHEN 'live' THEN 1 ELSE 0 END AND e.type = kind
+        AND e.key = repeat_key;
+    CONTINUE WHEN NOT FOUND;
+    IF earlier.created_at > ${CALLED_MS} - ${KEY_HOURS * 3_600_000} THEN
+      IF earlier.object_hash = digest THEN
+        RETURN earlier.id;
+      END IF;
+      ${refuse('the key names another object')}
+    END IF;
+    UPDATE ${qualify('gh_emissions')} e SET key = NULL
+      WHERE e.no = earlier.no AND e.key = repeat_key;
+  END LOOP;
+  ${raise('40001', "'gatehook_emit: another transaction uses the key'")}
+END`,
+  })
+}
+
+/** Returns the statements that create the functions, or replace their bodies. */
+export const emitFunctions = (names: SqlNames): readonly string[] => [
+  grantsFunction(names),
+  stayFunction(names),
+  emitFunction(names),
+]

@@ -1,0 +1,148 @@
+/**
+ * Records emitted events (§17.2) in transactions of the engine, from where they are events like
+ * others: with a position, filters, versions and deliveries. A row is found by its transaction: a
+ * read covers those that the read before did not see, so that no open transaction delays another,
+ * and none that commits late is skipped. An event that does not fit its declaration is held.
+ */
+import type { RecordEvent } from '../../history/events/store.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { Failure } from '../../kernel/failure.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Scope } from '../../kernel/principal.ts'
+import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
+import { KEY_HOURS } from './emit-function.ts'
+import * as store from './store.ts'
+
+/** Rows that another node has locked, and has not moved, are found after this time. */
+const SWEEP_MS = 5_000
+const PROBLEM_MAX = 500
+const OF_NO_CUSTOMER = 'an emitted event of a customer that is deleted was dropped'
+
+export interface EmissionDeps {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly record: RecordEvent
+  /** Validates an object in the newest version; returns its JSON text. Throws a `Failure`. */
+  readonly readObject: (type: string, object: unknown) => string
+  readonly isDeclared: (type: string) => boolean
+  /** Whether the scope belongs to a customer whose data is not being deleted. */
+  readonly hasCustomer: (from: Reader, scope: Scope) => Promise<boolean>
+  /** Identifies the declaration: another one retries a held event. */
+  readonly declaration: string
+}
+
+/** An event that this declaration refuses. */
+class Misfit extends Error {}
+
+export interface EmissionRecorder {
+  /** Records all events that wait. */
+  run(): Promise<void>
+}
+
+export function createEmissionRecorder(deps: EmissionDeps): EmissionRecorder {
+  const { db, clock, log, declaration, hasCustomer } = deps
+  let seen: store.Snapshot | undefined
+  let sweptMs = Number.NEGATIVE_INFINITY
+  const hold = (tx: Tx, { no, id, type }: store.Emission, error: Error) => {
+    const problem = error.message.slice(0, PROBLEM_MAX)
+    tx.afterCommit(() => log.warn({ event: id, type, problem }, 'an emitted event is held'))
+    // Another failure may be temporary: each sweep repeats it.
+    const refusedBy = error instanceof Misfit || error instanceof Failure ? declaration : ''
+    return store.holdEmission(tx, no, { declaration: refusedBy, problem, now: clock.now() })
+  }
+  /** Records the events of rows; holds those that do not fit. */
+  const move = async (tx: Tx, nos: readonly number[]) => {
+    const done: number[] = []
+    const customers = new Map<Scope, Promise<boolean>>()
+    const isOfCustomer = ({ scope }: store.Emission) => {
+      if (!customers.has(scope)) customers.set(scope, hasCustomer(tx, scope))
+      return customers.get(scope)
+    }
+    for (const emission of await store.lockEmissions(tx, nos)) {
+      try {
+        if (await isOfCustomer(emission)) await recordOne(deps, tx, emission)
+        else tx.afterCommit(() => log.warn({ event: emission.id }, OF_NO_CUSTOMER))
+        done.push(emission.no)
+      } catch (error) {
+        if (!(error instanceof Misfit)) throw error
+        await hold(tx, emission, error)
+      }
+    }
+    store.endEmissions(tx, done, KEY_HOURS * 3_600_000)
+  }
+  const moveEach = async (nos: readonly number[]) => {
+    for (const no of nos) {
+      try {
+        await db.write((tx) => move(tx, [no]))
+      } catch (error) {
+        if (isOutage(error)) throw error
+        await db.write(async (tx) => {
+          for (const emission of await store.lockEmissions(tx, [no])) {
+            await hold(tx, emission, error as Error)
+          }
+        })
+      }
+    }
+  }
+  /** Moves a batch; returns whether it was the last. */
+  const moveBatch = async (): Promise<boolean> => {
+    let batch: Awaited<ReturnType<typeof store.lockWaiting>> | undefined
+    try {
+      await db.write(async (tx) => {
+        batch = await store.lockWaiting(tx, seen)
+        if (batch.nos.length > 0) await move(tx, batch.nos)
+      })
+    } catch (error) {
+      if (isOutage(error) || !batch) throw error
+      await moveEach(batch.nos)
+    }
+    return batch!.isLast || batch!.nos.length === 0
+  }
+  const sweep = async () => {
+    seen = undefined
+    for (let at = 0; at < SWEPT_HELD_MAX; at++) {
+      const row = await store.findHeldByOthers(db, declaration)
+      if (!row) break
+      await moveEach([row.no])
+    }
+    sweptMs = clock.elapsedMs()
+  }
+  return {
+    async run() {
+      if (clock.elapsedMs() - sweptMs >= SWEEP_MS) await sweep()
+      const { snapshot, waits } = await store.readWaiting(db, seen)
+      if (waits) while (!(await moveBatch()));
+      seen = snapshot
+    },
+  }
+}
+
+/** Held events that one sweep tries. */
+const SWEPT_HELD_MAX = 100
+
+async function recordOne(deps: EmissionDeps, tx: Tx, emission: store.Emission): Promise<void> {
+  const { record, readObject, isDeclared } = deps
+  const { id, scope, type, created_at } = emission
+  if (!isDeclared(type)) throw new Misfit('The service declares no event of this type from SQL.')
+  const object = readFitting(readObject, emission)
+  const event = { type, collection: undefined, objectId: undefined, object }
+  const origin = { id, createdMs: created_at }
+  await record(tx, scope, event, await record.announce!(tx, scope, event, origin))
+}
+
+function readFitting(readObject: EmissionDeps['readObject'], { type, object }: store.Emission) {
+  try {
+    return readObject(type, JSON.parse(object))
+  } catch (error) {
+    const { errors, message } = error as Failure
+    const places = errors?.map(({ pointer, message: text }) => `${pointer} ${text}`) ?? []
+    throw new Misfit([message, ...places].join(' '))
+  }
+}
+
+/** Whether the database, not the event, is the cause: the event is recorded later. */
+const isOutage = (error: unknown): boolean =>
+  error instanceof Failure
+    ? error.code === 'storage_unavailable' || error.code === 'durability_lost'
+    : false

@@ -1,0 +1,147 @@
+/**
+ * §17.2: a transaction of the team emits an event if and only if it commits. Nodes record it with
+ * the id that the function has returned, and it is then an event like others.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventually } from '../../../../test/rig/eventually.ts'
+import { openService } from '../../../../test/rig/service.ts'
+import { event, f, fields, service } from '../../src/gatehook.ts'
+import { createFeed } from '../../src/history/events/feed.ts'
+import { findCustomer } from '../../src/identity/access/store.ts'
+import { scopeOf } from '../../src/kernel/principal.ts'
+import { codeOf, emit, openEmitter } from '../storage/emitter.ts'
+import { HEAD, inSchema } from '../storage/team-database.ts'
+
+const PAID = { id: 'inv_1', total_cents: 1200 }
+const DEFAULT = { customer: 'default' }
+
+test('an event exists if and only if its transaction commits', async (t) => {
+  const { app, connect } = await openEmitter(t)
+  const live = app.as(await app.key({ mode: 'live' }))
+  await app.app.work()
+  const client = await connect()
+  await client.query('BEGIN')
+  await emit(client, 'invoice.paid', { ...PAID, id: 'rolled back' }, DEFAULT)
+  await client.query('ROLLBACK')
+  await client.query('BEGIN')
+  const ids = [
+    await emit(client, 'invoice.paid', PAID, DEFAULT),
+    await emit(client, 'payment.failed', { reason: 'Überzogen 💸' }, DEFAULT),
+  ]
+  assert.equal((await live.get('/events')).body.data.length, 0)
+  await client.query('COMMIT')
+  const list = async () => (await live.get('/events?sort=id')).body.data
+  const events = await eventually(list, ({ length }) => length === 2, 30_000)
+  assert.deepEqual(
+    events.map((event: { id: string }) => event.id),
+    ids,
+  )
+  assert.deepEqual(
+    events.map((event: { type: string }) => event.type),
+    ['invoice.paid', 'payment.failed'],
+  )
+  assert.deepEqual(events[0].data.object, PAID)
+  assert.equal(events[1].data.object.reason, 'Überzogen 💸')
+  assert.equal(events[0].livemode, true)
+})
+
+/** Without elapsed time the sweep, which finds all rows, runs at the start only. */
+const clock = { now: Date.now, elapsedMs: () => 0 }
+
+test('no open transaction delays an event, and one that commits late is recorded', async (t) => {
+  const { app, connect, query } = await openEmitter(t, { clock })
+  const live = app.as(await app.key({ mode: 'live' }))
+  const [late, quick, reader] = [await connect(), await connect(), await connect()]
+  await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
+  await reader.query('SELECT 1')
+  await late.query('BEGIN')
+  const lateId = await emit(late, 'invoice.paid', PAID, DEFAULT)
+  await app.app.work()
+  const ids: string[] = []
+  const list = async () =>
+    (await live.get('/events?sort=id')).body.data.map(({ id }: { id: string }) => id)
+  for (let at = 0; at < 3; at++) {
+    ids.push(await emit(quick, 'invoice.paid', { ...PAID, id: `inv_${at}` }, DEFAULT))
+    await eventually(list, ({ length }) => length === ids.length, 30_000)
+  }
+  assert.deepEqual(await list(), ids)
+  await late.query('COMMIT')
+  await eventually(list, ({ length }) => length === 4, 30_000)
+  assert.deepEqual(await list(), [lateId, ...ids])
+  const scope = scopeOf((await findCustomer(app.app.db, 'cus_default'))!.no, 'live')
+  const positions = await query('SELECT id FROM one.gh_events ORDER BY position')
+  assert.deepEqual(
+    positions.map(({ id }) => id),
+    [...ids, lateId],
+  )
+  assert.deepEqual(await query('SELECT no FROM one.gh_emissions'), [])
+  const feed = createFeed(app.app.db, clock)
+  const open = await connect()
+  await open.query('BEGIN')
+  await emit(open, 'invoice.paid', PAID, DEFAULT)
+  const start = { txid: 0, position: 0 }
+  // The first read notes the transaction that holds events back, and the second decides.
+  await feed.after(scope, start)
+  assert.equal((await feed.after(scope, start)).rows.length, 4)
+  await open.query('ROLLBACK')
+})
+
+test('a key adds one event for an object, and a second caller waits for the first', async (t) => {
+  const { app, connect, query } = await openEmitter(t)
+  const [first, second] = [await connect(), await connect()]
+  const named = { ...DEFAULT, key: 'inv_1:paid' }
+  await first.query('BEGIN')
+  const id = await emit(first, 'invoice.paid', PAID, named)
+  assert.equal(await emit(first, 'invoice.paid', PAID, named), id)
+  const repeated = emit(second, 'invoice.paid', PAID, named)
+  await first.query('COMMIT')
+  assert.equal(await repeated, id)
+  assert.equal(
+    await codeOf(emit(second, 'invoice.paid', { ...PAID, total_cents: 1 }, named)),
+    '22023',
+  )
+  assert.notEqual(await emit(second, 'payment.failed', PAID, named), id)
+  await app.app.work()
+  await eventually(
+    () => query('SELECT id FROM one.gh_events'),
+    ({ length }) => length === 2,
+    30_000,
+  )
+  assert.equal(await emit(second, 'invoice.paid', PAID, named), id)
+  assert.deepEqual(await query('SELECT DISTINCT object FROM one.gh_emissions'), [{ object: '' }])
+  await query(`UPDATE one.gh_emissions SET created_at = created_at - 86400000`)
+  assert.notEqual(await emit(second, 'invoice.paid', { ...PAID, total_cents: 1 }, named), id)
+  await eventually(
+    () => query('SELECT id FROM one.gh_events'),
+    ({ length }) => length === 3,
+    30_000,
+  )
+})
+
+test('an event that does not fit its declaration is held, and stops no other', async (t) => {
+  const { app, connect, query, url } = await openEmitter(t)
+  const client = await connect()
+  const held = await emit(client, 'invoice.paid', { id: 'inv_1', total_cents: -1 }, DEFAULT)
+  const id = await emit(client, 'invoice.paid', PAID, DEFAULT)
+  await app.app.work()
+  const list = () => query('SELECT id FROM one.gh_events')
+  await eventually(list, ({ length }) => length === 1, 30_000)
+  assert.deepEqual(await list(), [{ id }])
+  const [row] = await query('SELECT id, problem FROM one.gh_emissions WHERE held_at IS NOT NULL')
+  assert.equal(row!.id, held)
+  assert.match(String(row!.problem), /\/object\/total_cents/)
+  const admin = app.as(await app.key({ mode: 'live', scopes: ['admin'] }))
+  const [item] = (await admin.get('/admin/attention')).body.data
+  assert.deepEqual([item.kind, item.subject.id], ['event_held', held])
+  const total = f.int()
+  const wider = event('invoice.paid', fields({ id: f.string().max(40), total_cents: total }))
+  const next = await openService(t, 'postgres', {
+    service: service({ ...HEAD, resources: [], externalEvents: [{ event: wider, from: ['sql'] }] }),
+    url,
+    env: inSchema('one'),
+  })
+  await next.app.work()
+  await eventually(list, ({ length }) => length === 2, 30_000)
+  assert.deepEqual(await query('SELECT no FROM one.gh_emissions'), [])
+})
