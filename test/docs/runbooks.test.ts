@@ -94,6 +94,8 @@ test('a key has leaked', async (t) => {
   const person = 'gatehook users create name=Ann email=ann@example.com'
   const created = await machine.run(person, 'a long enough phrase')
   assert.equal(created.exit, 0, created.output)
+  const stored = () => machine.run(`gatehook requests --key ${leaked.id}`)
+  await eventually(stored, ({ output }) => output.includes('POST /admin/keys'))
   const results = await machine.follow('A key has leaked', {
     values: {
       'key_…': [leaked.id, rolled.id, leaked.id, leaked.id],

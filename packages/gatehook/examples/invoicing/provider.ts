@@ -10,8 +10,9 @@ export interface Provider {
 }
 
 /** Exceptions need no code of ours: the engine runs a step without a result again, with its key. */
-export function httpProvider(url: string, secret: string): Provider {
+export function httpProvider(url: string, secret: string | undefined): Provider {
   const post = async <T>(path: string, body: unknown, { key, signal, fetch }: Effect) => {
+    if (!secret) throw new Error('PROVIDER_SECRET is not set.')
     const response = await fetch(url + path, {
       method: 'POST',
       headers: {

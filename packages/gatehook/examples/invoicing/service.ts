@@ -389,5 +389,5 @@ export const createInvoicing = (provider: Provider) =>
       },
     })
 
-const { PROVIDER_URL = 'http://127.0.0.1:9090', PROVIDER_SECRET = '' } = process.env
+const { PROVIDER_URL = 'http://127.0.0.1:9090', PROVIDER_SECRET } = process.env
 export const api = createInvoicing(httpProvider(PROVIDER_URL, PROVIDER_SECRET))

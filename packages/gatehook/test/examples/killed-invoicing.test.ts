@@ -38,6 +38,7 @@ async function killOffice(t: TestContext, kind: Kind): Promise<void> {
     GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1',
     GATEHOOK_RATE_LIMIT: '0', // the test polls
     PROVIDER_URL: provider.url,
+    PROVIDER_SECRET: 'a secret of the provider',
   }
   const place: Place = { cwd: emptyFolder(t), env }
   writeFileSync(join(place.cwd, 'service.ts'), `export { api } from '${FOLDER}/service.ts'\n`)
