@@ -30,6 +30,9 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
   'webhooks replay': ['--since', '1h'],
 }
 
+/** A command that needs PostgreSQL, before it reads the customer. */
+const NOT_ON_SQLITE = 'outbox install'
+
 /** The command lines of all commands with a customer, up to its value. */
 async function commandLines(): Promise<string[][]> {
   const lines: string[][] = []
@@ -37,6 +40,7 @@ async function commandLines(): Promise<string[][]> {
     for (const { name, options = [] } of 'commands' in loaded ? loaded.commands : [loaded]) {
       const [verb = '', ...args] = name.split(' ')
       const words = 'commands' in loaded ? [loaded.name, verb] : [verb]
+      if (words.join(' ') === NOT_ON_SQLITE) continue
       const needed = NEEDED[words.join(' ')] ?? []
       if (args[0] === '<CUSTOMER>') lines.push([...words, ...needed])
       if (!options.some(([flags]) => flags.startsWith('--customer'))) continue
