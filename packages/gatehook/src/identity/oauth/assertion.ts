@@ -1,10 +1,9 @@
 /**
  * Verifies assertions (RFC 7523 §3): JWTs by which a client authenticates (§16.7), or a trusted
  * issuer names a caller (§16.8). The verification is a list of checks, which an operator can read.
- * `jose` verifies signatures. An assertion counts once, on all nodes and after a crash: its `jti`
- * is stored.
+ * `jose` verifies signatures, and is loaded for the first one. An assertion counts once, on all
+ * nodes and after a crash: its `jti` is stored.
  */
-import { compactVerify, decodeJwt, decodeProtectedHeader, errors } from 'jose'
 import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
 import { type SingleUse, useOnce, wasUsed } from '../tokens/single-use.ts'
 import type { AssertionKeys, ClientKeys, KeySets } from './key-set.ts'
@@ -53,8 +52,9 @@ export function requirePassed(checks: readonly AssertionCheck[]): void {
 }
 
 /** Decodes an assertion before it is verified; undefined if it is no JWT. */
-export function decodeAssertion(jwt: string): DecodedAssertion | undefined {
+export async function decodeAssertion(jwt: string): Promise<DecodedAssertion | undefined> {
   if (jwt.length > MAX_ASSERTION_CHARACTERS) return undefined
+  const { decodeJwt, decodeProtectedHeader } = await import('jose')
   try {
     return { jwt, header: { ...decodeProtectedHeader(jwt) }, claims: decodeJwt(jwt) }
   } catch {
@@ -63,8 +63,8 @@ export function decodeAssertion(jwt: string): DecodedAssertion | undefined {
 }
 
 /** Returns the subject of an assertion before it is verified; undefined if it is no JWT. */
-export function readSubject(jwt: string): string | undefined {
-  const sub: unknown = decodeAssertion(jwt)?.claims.sub
+export async function readSubject(jwt: string): Promise<string | undefined> {
+  const sub: unknown = (await decodeAssertion(jwt))?.claims.sub
   return typeof sub === 'string' ? sub : undefined
 }
 
@@ -91,7 +91,7 @@ export async function verifyClientAssertion(
   { id, keys }: { readonly id: string; readonly keys: ClientKeys },
   jwt: string,
 ): Promise<void> {
-  const assertion = decodeAssertion(jwt)
+  const assertion = await decodeAssertion(jwt)
   if (!assertion) throw new AssertionFault('the assertion is no JWT, or too long')
   const expected = { keys, iss: id, sub: id, maxAheadS: CLIENT_MAX_AHEAD_S, needsJti: true }
   requirePassed(await examineAssertion(deps, expected, assertion))
@@ -125,6 +125,7 @@ async function findSignatureFault(
   keys: AssertionKeys,
   { jwt, header: { kid } }: DecodedAssertion,
 ): Promise<string | undefined> {
+  const { compactVerify, errors } = await import('jose')
   const algorithms = [...ASSERTION_ALGORITHMS]
   try {
     const select = await keySets.find(keys, typeof kid === 'string' ? kid : undefined)

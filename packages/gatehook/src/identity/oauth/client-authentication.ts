@@ -32,7 +32,8 @@ const FAILED = 'Client authentication failed.'
 const CHALLENGE = { 'www-authenticate': BASIC_CHALLENGE }
 
 interface ClientCredential {
-  readonly id: string
+  /** Undefined: the subject of the assertion. */
+  readonly id: string | undefined
   /** Undefined if the request contains the client id only. */
   readonly secret: string | undefined
   readonly isBasic: boolean
@@ -85,9 +86,7 @@ function readAssertion(
     const message = `Send client_assertion with client_assertion_type=${ASSERTION_TYPE}.`
     throw new OauthError('invalid_request', message)
   }
-  const id = clientId ?? readSubject(assertion)
-  if (id === undefined) throw new OauthError('invalid_client', FAILED)
-  return { id, secret: undefined, isBasic: false, assertion }
+  return { id: clientId, secret: undefined, isBasic: false, assertion }
 }
 
 /** Whether a request names a client, or has a credential of one. */
@@ -126,7 +125,8 @@ export function createClientAuthentication(deps: ClientAuthenticationDeps): Auth
   /** Returns the message of a credential that is not valid; undefined if it is. */
   const findFault = async (
     client: OauthClient | undefined,
-    { id, secret, assertion }: ClientCredential,
+    { secret, assertion }: ClientCredential,
+    id: string,
   ): Promise<string | undefined> => {
     if (assertion === undefined) {
       if (!client || client.keys) return FAILED
@@ -146,10 +146,12 @@ export function createClientAuthentication(deps: ClientAuthenticationDeps): Auth
   }
   return async (call, parameters) => {
     const credential = readClientCredential(call.rawHeaders, parameters)
-    const { id, isBasic } = credential
+    const { assertion = '', isBasic } = credential
+    const id = credential.id ?? (await readSubject(assertion))
+    if (id === undefined) throw new OauthError('invalid_client', FAILED)
     throttle.check(id, call.address)
     const client = await find(id, parameters)
-    const fault = await findFault(client, credential)
+    const fault = await findFault(client, credential, id)
     if (!client || fault !== undefined) {
       throttle.recordFailure(id, call.address)
       const headers = isBasic ? CHALLENGE : {}

@@ -3,7 +3,7 @@
  * the metadata of the issuer says. A set in use is fetched every 10 minutes, so that a key that its
  * owner has removed ends; one that could not be read for a day is unusable.
  */
-import { createLocalJWKSet, type JSONWebKeySet, type JWK } from 'jose'
+import type { createLocalJWKSet, JSONWebKeySet, JWK } from 'jose'
 import { isLoopback } from '../../kernel/address.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -35,6 +35,9 @@ export type AssertionKeys = ClientKeys | { readonly issuer: string; readonly jwk
 
 /** The keys of a set, as `jose` selects one of them for a signature. */
 type SelectKey = ReturnType<typeof createLocalJWKSet>
+
+const selectFrom = async (keys: JSONWebKeySet): Promise<SelectKey> =>
+  (await import('jose')).createLocalJWKSet(keys)
 
 const isKeyList = (
   value: unknown,
@@ -176,7 +179,7 @@ export function createKeySets(deps: {
       const keys = usableKeys(await read(source, before.readMs > 0))
       next = {
         keys,
-        select: createLocalJWKSet(keys),
+        select: await selectFrom(keys),
         readMs: attemptMs,
         attemptMs,
         cause: undefined,
@@ -202,7 +205,7 @@ export function createKeySets(deps: {
   return {
     async find(keys, kid) {
       if ('jwks' in keys) {
-        const select = inline.get(keys.jwks) ?? createLocalJWKSet(keys.jwks)
+        const select = inline.get(keys.jwks) ?? (await selectFrom(keys.jwks))
         inline.set(keys.jwks, select)
         return select
       }
