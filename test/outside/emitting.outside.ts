@@ -6,14 +6,13 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, symlinkSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import pg from 'pg'
 import { cleanEnv, gatehookWith } from '../docs/process.ts'
 import { emptyFolder, onEnd } from '../rig/cleanup.ts'
-import { freePort, startPostgres } from '../rig/postgres.ts'
+import { startPostgres } from '../rig/postgres.ts'
 import { installFrameworks, startApplication, writePage } from './application.ts'
 import { environment, output } from './stage.ts'
 
@@ -87,19 +86,16 @@ test('an application in Express emits in its transaction, and a webhook arrives'
   const named = ['--name', 'Org 42', '--customer', 'org_42', '--json']
   const created = await gatehookWith(env, 'keys', 'create', '--dir', service, ...named, ...scopes)
   // The address must answer at its registration, before the receiver has the secret.
-  const port = await freePort()
-  const answering = createServer((_, response) => response.end())
-  answering.listen(port, '127.0.0.1')
-  await once(answering, 'listening')
-  const registration = { url: `http://127.0.0.1:${port}/acme`, events: ['invoice.paid'] }
+  const program = [process.execPath, 'receiver.ts']
+  const waiting = await startApplication(t, folder, program, () => ({}))
+  const registration = { url: `${waiting.url}/acme`, events: ['invoice.paid'] }
   const hook = await send(url, '/webhooks', registration, JSON.parse(created).key)
   assert.equal(hook.status, 201, JSON.stringify(hook.body))
-  answering.closeAllConnections()
-  answering.close()
-  await once(answering, 'close')
+  await waiting.stop()
+  const { port } = new URL(waiting.url)
   const receiver = spawn(process.execPath, ['receiver.ts'], {
     cwd: folder,
-    env: { ...cleanEnv(), PORT: String(port), WEBHOOK_SECRET: hook.body.secret },
+    env: { ...cleanEnv(), PORT: port, WEBHOOK_SECRET: hook.body.secret },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   onEnd(t, async () => {
