@@ -259,3 +259,7 @@ test('a fake verifier knows its credentials and their scopes', async () => {
   const unknown = await verify({ credential: 'constructor' })
   assert.ok(!unknown.active && unknown.reason === 'unknown')
 })
+
+test('a verifier without a key says which key it needs', () => {
+  assert.throws(() => createVerifier({ url: 'http://127.0.0.1:1', key: '' }), /keys:verify/)
+})

@@ -45,6 +45,7 @@ const REFUSAL_MS = 1000
 /**
  * Creates a verifier.
  *
+ * @throws TypeError without a key
  * @throws RangeError for a `cacheS` beyond 5 or a `staleS` beyond 300
  * @example
  * const verifier = createVerifier({ url: 'https://api.example.com', key, staleS: 60 })
@@ -52,6 +53,7 @@ const REFUSAL_MS = 1000
  */
 export function createVerifier(options: VerifierOptions): Verifier {
   const { key: apiKey, timeoutMs = 1000, fetch, now = Date.now } = options
+  if (!apiKey) throw new TypeError('key has no value: a key with keys:verify or keys:verify_all.')
   const cacheMs = secondsWithin('cacheS', options.cacheS ?? 5, 5) * 1000
   const staleMs = secondsWithin('staleS', options.staleS ?? 0, 300) * 1000
   const baseUrl = options.url.replace(/\/+$/, '')

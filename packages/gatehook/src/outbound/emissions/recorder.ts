@@ -136,8 +136,8 @@ function readFitting(readObject: EmissionDeps['readObject'], { type, object }: s
     return readObject(type, JSON.parse(object))
   } catch (error) {
     const { errors, message } = error as Failure
-    const places = errors?.map(({ pointer, message: text }) => `${pointer} ${text}`) ?? []
-    throw new Misfit([message, ...places].join(' '))
+    const places = errors?.map(({ pointer, message: text }) => `${pointer} ${text}`)
+    throw new Misfit(places?.join(', ') || message)
   }
 }
 
