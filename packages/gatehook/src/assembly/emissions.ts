@@ -21,6 +21,11 @@ export interface EmissionAssembly {
   readonly record: RecordEvent
 }
 
+export interface EmissionComponent extends Omit<Component, 'routes'> {
+  /** Whether events may be recorded long after the time in their ids. */
+  readonly mayRecordLate: () => boolean
+}
+
 async function hasCustomer(from: Reader, scope: Scope): Promise<boolean> {
   const customer = await findCustomerOf(from, scope)
   return customer !== undefined && customer.deleting_since === null
@@ -41,7 +46,7 @@ function describeDeclaration({ service, objectForms, versions }: Catalog, releas
 export function assembleEmissions(
   { db, clock, log, release }: Foundation,
   { catalog, record }: EmissionAssembly,
-): Omit<Component, 'routes'> {
+): EmissionComponent {
   const types = new Set(emittedEventTypes(catalog.service))
   const recorder = createEmissionRecorder({
     db,
@@ -53,10 +58,21 @@ export function assembleEmissions(
     hasCustomer,
     declaration: describeDeclaration(catalog, release),
   })
-  let isInstalled = false
+  let isInstalled: boolean | undefined
+  let wasInstalled = false
   let stop: (() => Promise<void>) | undefined
   return {
-    polled: [{ select: selectInstalled, receive: (value) => void (isInstalled = value !== 0) }],
+    // Streams may have yet to pass the late events of a role that emits no longer.
+    mayRecordLate: () => wasInstalled || isInstalled === undefined,
+    polled: [
+      {
+        select: selectInstalled,
+        receive(value) {
+          isInstalled = value !== 0
+          wasInstalled ||= isInstalled
+        },
+      },
+    ],
     chores: { emissions: () => purgeExpired(db, [emissions], clock.now()) },
     start() {
       const run = () => isInstalled && recorder.run()

@@ -125,9 +125,11 @@ export function assembleEventRoutes(
     external: postedEventTypes(service),
   })
   const readable = (principal: Principal) => readableTypes(types, principal)
+  const { mayRecordLate, ...emissions } = assembleEmissions(foundation, { catalog, record })
+  const isUnordered = () => config.testClock || mayRecordLate()
   const stream = streamRoute({
     operations,
-    feed: createFeed(db, config.testClock ? unorderedClock : clock),
+    feed: createFeed(db, { now: () => (isUnordered() ? unorderedClock : clock).now() }),
     eventSignal,
     render,
     readableTypes: readable,
@@ -147,5 +149,5 @@ export function assembleEventRoutes(
     operations,
     effective: livingVersion,
   })
-  return { routes: [...lists, stream], ...assembleEmissions(foundation, { catalog, record }) }
+  return { routes: [...lists, stream], ...emissions }
 }

@@ -57,7 +57,10 @@ const EVENT_ID = /^evt_[0-9A-Za-z]{22}$/
  */
 const DISORDER_MS = 3_600_000
 const lowestIdAfter = (ms: number): string => lowestIdAt('evt_', Math.max(0, ms - DISORDER_MS))
-/** Where a test clock jumps, nodes follow it at different times: any later event may be lower. */
+/**
+ * Any later event may have a lower id: where a test clock jumps, nodes follow it at different
+ * times, and where SQL emits events (§17.2), their transactions commit however late.
+ */
 export const unorderedClock: Pick<Clock, 'now'> = { now: () => 0 }
 
 const byId = prepareEvent('txid, position, id')

@@ -163,6 +163,10 @@ export async function storeEmittedTypes(
   }
 }
 
-/** SQL of 1 if a role may emit events, else 0: a node polls it. */
+/**
+ * SQL of 1 if a role may emit events, or if rows are left of one that might, else 0: a node polls
+ * it. A transaction that was open when the grant was revoked may still commit.
+ */
 export const selectInstalled = () =>
-  sql`(SELECT count(*) FROM (SELECT 1 FROM gh_emission_grants LIMIT 1) AS g)`
+  sql`(SELECT count(*) FROM (SELECT 1 FROM gh_emission_grants
+    UNION ALL SELECT 1 FROM gh_emissions LIMIT 1) AS g)`

@@ -44,6 +44,8 @@ export function createEmissionRecorder(deps: EmissionDeps): EmissionRecorder {
   const { db, clock, log, declaration, hasCustomer } = deps
   let seen: store.Snapshot | undefined
   let sweptMs = Number.NEGATIVE_INFINITY
+  /** The held event that a sweep tried last: one that fails again stops no later one. */
+  let lastHeld = 0
   const hold = (tx: Tx, { no, id, type }: store.Emission, error: Error) => {
     const problem = error.message.slice(0, PROBLEM_MAX)
     tx.afterCommit(() => log.warn({ event: id, type, problem }, 'an emitted event is held'))
@@ -102,7 +104,8 @@ export function createEmissionRecorder(deps: EmissionDeps): EmissionRecorder {
   const sweep = async () => {
     seen = undefined
     for (let at = 0; at < SWEPT_HELD_MAX; at++) {
-      const row = await store.findHeldByOthers(db, declaration)
+      const row = await store.findHeldByOthers(db, declaration, lastHeld)
+      lastHeld = row?.no ?? 0
       if (!row) break
       await moveEach([row.no])
     }

@@ -74,11 +74,11 @@ export async function lockWaiting(tx: Tx, after: Snapshot | undefined) {
 }
 
 const held = prepareStatement(`SELECT no FROM gh_emissions
-  WHERE held_at IS NOT NULL AND strpos(held_by, ?) = 0 ORDER BY no LIMIT 1`)
+  WHERE held_at IS NOT NULL AND strpos(held_by, ?) = 0 AND no > ? ORDER BY no LIMIT 1`)
 
-/** Returns a held emission that a declaration has not refused. */
-export const findHeldByOthers = (from: Reader, declaration: string) =>
-  from.get<{ no: number }>(held([declaration]))
+/** Returns the next held emission after a number that a declaration has not refused. */
+export const findHeldByOthers = (from: Reader, declaration: string, after: number) =>
+  from.get<{ no: number }>(held([declaration, after]))
 
 const locked = prepareStatement(`SELECT no, id, scope, type, object, created_at FROM gh_emissions
   WHERE no = ANY (CAST(? AS BIGINT[])) AND expires_at IS NULL ORDER BY no FOR UPDATE SKIP LOCKED`)

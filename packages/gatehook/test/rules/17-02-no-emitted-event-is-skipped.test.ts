@@ -1,0 +1,80 @@
+/**
+ * §17.2: an event exists if and only if its transaction commits: however late that is, whether the
+ * role has lost its grant since then, and whatever another event does to the node.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { quietLog } from '../../../../test/rig/databases.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
+
+import { deleteGrant } from '../../src/outbound/emissions/grants.ts'
+import { createEmissionRecorder } from '../../src/outbound/emissions/recorder.ts'
+import { listen } from '../events/listen.ts'
+import { emit, openEmitter } from '../storage/emitter.ts'
+
+const PAID = { id: 'inv_1', total_cents: 1200 }
+const DEFAULT = { customer: 'default' }
+
+test('a stream passes an event that is recorded hours after its call', async (t) => {
+  // The id has the time of the server, which is three hours before the time of the node.
+  const clock = { now: () => Date.now() + 3 * 3_600_000, elapsedMs: () => performance.now() }
+  const { app, connect } = await openEmitter(t, { clock })
+  const { url } = await app.app.listen()
+  await app.app.work()
+  const client = await connect()
+  const first = await emit(client, 'invoice.paid', PAID, DEFAULT)
+  const live = await app.key({ mode: 'live' })
+  const list = async () => (await app.as(live).get('/events')).body.data
+  await eventually(list, ({ length }) => length === 1, 30_000)
+  const stream = await listen(t, url, live, { after: first })
+  const posted = { type: 'payment.posted', object: {} }
+  const { body } = await app.as(live).post('/events', posted)
+  assert.equal((await stream.next())?.id, body.id)
+  const late = await emit(client, 'invoice.paid', PAID, DEFAULT)
+  assert.equal((await stream.next())?.id, late)
+})
+
+test('an event is recorded after its role has lost the grant', async (t) => {
+  const { app, connect, query, role } = await openEmitter(t)
+  const [done, open] = [await connect(), await connect()]
+  const ids = [await emit(done, 'invoice.paid', PAID, DEFAULT)]
+  await open.query('BEGIN')
+  ids.push(await emit(open, 'invoice.paid', PAID, DEFAULT))
+  await app.app.db.write((tx) => deleteGrant(tx, role))
+  await app.app.work()
+  const list = async () => (await query('SELECT id FROM one.gh_events')).map(({ id }) => id)
+  await eventually(list, ({ length }) => length === 1, 30_000)
+  await open.query('COMMIT')
+  await eventually(list, ({ length }) => length === 2, 30_000)
+  assert.deepEqual((await list()).sort(), ids.sort())
+})
+
+test('a held event that fails again keeps no later one from another try', async (t) => {
+  const { app, connect, query } = await openEmitter(t)
+  const client = await connect()
+  const ids: string[] = []
+  for (const id of ['bad', 'good']) {
+    ids.push(await emit(client, 'invoice.paid', { ...PAID, id }, DEFAULT))
+  }
+  await query("UPDATE one.gh_emissions SET held_at = 1, problem = 'of another declaration'")
+  const recorded: string[] = []
+  let tries = 0
+  const record = async (_tx: unknown, _scope: unknown, { object }: { object: string }) => {
+    tries++
+    if (object.includes('bad')) throw new TypeError('a mistake of the program')
+    recorded.push(object)
+  }
+  const recorder = createEmissionRecorder({
+    db: app.app.db,
+    clock: { now: Date.now, elapsedMs: () => 0 },
+    log: quietLog,
+    record: Object.assign(record, { announce: async () => undefined }) as never,
+    readObject: (_, object) => JSON.stringify(object),
+    isDeclared: () => true,
+    hasCustomer: async () => true,
+    declaration: 'this',
+  })
+  await recorder.run()
+  assert.deepEqual([recorded.length, tries], [1, 2])
+  assert.deepEqual(await query('SELECT id FROM one.gh_emissions'), [{ id: ids[0] }])
+})
