@@ -2,7 +2,9 @@
 import type { App } from '../app.ts'
 import { emittedEventTypes } from '../declare/resources/event-type-list.ts'
 import { recordAudit } from '../history/audit/store.ts'
+import { findCustomerIdOf } from '../identity/access/customer-reader.ts'
 import { createLog } from '../kernel/log.ts'
+import { modeOf } from '../kernel/principal.ts'
 import { isoTime } from '../kernel/time.ts'
 import { KEY_HOURS } from '../outbound/emissions/emit-function.ts'
 import {
@@ -227,14 +229,15 @@ export const outbox: CommandFamily = {
       name: 'held',
       summary: 'events that do not fit their declaration',
       examples: [['gatehook outbox held', 'a start with a declaration that they fit records them']],
-      rows: async ({ db }) =>
-        (await listHeld(db, HELD_MAX)).map(({ id, type, problem, held_at }) => ({
-          id,
-          type,
-          problem,
-          held_at: isoTime(held_at),
-        })),
-      columns: ['id', 'type', ['held', 'held_at'], 'problem'],
+      async rows({ db }) {
+        const rows = []
+        for (const { id, scope, type, problem, held_at } of await listHeld(db, HELD_MAX)) {
+          const customer = (await findCustomerIdOf(db, scope)) ?? null
+          rows.push({ id, customer, mode: modeOf(scope), type, problem, held_at: isoTime(held_at) })
+        }
+        return rows
+      },
+      columns: ['id', 'customer', 'mode', 'type', ['held', 'held_at'], 'problem'],
       empty: 'No event is held.',
     }),
     installation.action({

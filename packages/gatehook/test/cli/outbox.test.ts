@@ -56,6 +56,7 @@ test('a role is granted, listed and revoked, and each step is audited', async (t
   await query("UPDATE one.gh_emissions SET held_at = 1, problem = 'why'")
   const { data } = await jsonOf(place, 'outbox', 'held')
   assert.deepEqual([data[0].id, data[0].problem], [id, 'why'])
+  assert.deepEqual([data[0].customer, data[0].mode], ['cus_default', 'live'])
   await jsonOf(place, 'outbox', 'discard', id)
   assert.notEqual((await gatehook(place, 'outbox', 'discard', id)).exit, 0)
   assert.deepEqual(await query('SELECT no FROM one.gh_emissions'), [])
