@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 
+import type { TestApp } from '../../../../test/rig/service.ts'
 import { deleteGrant } from '../../src/outbound/emissions/grants.ts'
 import { createEmissionRecorder } from '../../src/outbound/emissions/recorder.ts'
 import { listen } from '../events/listen.ts'
@@ -49,6 +50,21 @@ test('an event is recorded after its role has lost the grant', async (t) => {
   assert.deepEqual((await list()).sort(), ids.sort())
 })
 
+/** A recorder of the app's database that records by a function. */
+const recorderWith = ({ app: { db } }: TestApp, record: unknown) =>
+  createEmissionRecorder({
+    db,
+    clock: { now: Date.now, elapsedMs: () => 0 },
+    log: quietLog,
+    record: Object.assign(record as () => void, { announce }) as never,
+    readObject: (_, object) => JSON.stringify(object),
+    isDeclared: () => true,
+    hasCustomer: async () => true,
+    declaration: 'this',
+  })
+const announce = async (_tx: unknown, _scope: unknown, _event: unknown, origin: { id: string }) =>
+  origin.id
+
 test('a held event that fails again keeps no later one from another try', async (t) => {
   const { app, connect, query } = await openEmitter(t)
   const client = await connect()
@@ -64,17 +80,24 @@ test('a held event that fails again keeps no later one from another try', async 
     if (object.includes('bad')) throw new TypeError('a mistake of the program')
     recorded.push(object)
   }
-  const recorder = createEmissionRecorder({
-    db: app.app.db,
-    clock: { now: Date.now, elapsedMs: () => 0 },
-    log: quietLog,
-    record: Object.assign(record, { announce: async () => undefined }) as never,
-    readObject: (_, object) => JSON.stringify(object),
-    isDeclared: () => true,
-    hasCustomer: async () => true,
-    declaration: 'this',
-  })
-  await recorder.run()
+  await recorderWith(app, record).run()
   assert.deepEqual([recorded.length, tries], [1, 2])
   assert.deepEqual(await query('SELECT id FROM one.gh_emissions'), [{ id: ids[0] }])
+})
+
+test('many events of one customer keep no event of another one waiting', async (t) => {
+  const { app, connect } = await openEmitter(t)
+  const client = await connect()
+  await client.query("SELECT one.gatehook_customer('a', 'A'), one.gatehook_customer('b', 'B')")
+  await client.query(`SELECT one.gatehook_emit('payment.failed', '{}', 'a')
+    FROM generate_series(1, 400)`)
+  const id = await emit(client, 'invoice.paid', PAID, { customer: 'b' })
+  const recorded: string[] = []
+  const record = async (_tx: unknown, _scope: unknown, _event: unknown, announced: string) => {
+    recorded.push(announced)
+  }
+  await recorderWith(app, record).run()
+  assert.equal(recorded.length, 401)
+  const place = recorded.indexOf(id)
+  assert.ok(place < 200, String(place))
 })

@@ -32,6 +32,10 @@ export interface EmissionDeps {
   readonly declaration: string
 }
 
+interface LockedRows {
+  readonly nos: readonly number[]
+}
+
 /** An event that this declaration refuses. */
 class Misfit extends Error {}
 
@@ -87,19 +91,29 @@ export function createEmissionRecorder(deps: EmissionDeps): EmissionRecorder {
       }
     }
   }
-  /** Moves a batch; returns whether it was the last. */
-  const moveBatch = async (): Promise<boolean> => {
-    let batch: Awaited<ReturnType<typeof store.lockWaiting>> | undefined
+  /** Moves the rows that `lock` selects, each in its own transaction if one fails. */
+  const moveBatch = async <B extends LockedRows>(lock: (tx: Tx) => Promise<B>): Promise<B> => {
+    let batch: B | undefined
     try {
       await db.write(async (tx) => {
-        batch = await store.lockWaiting(tx, seen)
+        batch = await lock(tx)
         if (batch.nos.length > 0) await move(tx, batch.nos)
       })
     } catch (error) {
       if (isOutage(error) || !batch) throw error
       await moveEach(batch.nos)
     }
-    return batch!.isLast || batch!.nos.length === 0
+    return batch!
+  }
+  /** Moves what waits. Beyond one batch, customers take turns: many events delay their own only. */
+  const moveAll = async () => {
+    const first = await moveBatch((tx) => store.lockWaiting(tx, seen))
+    if (first.isLast || first.nos.length === 0) return
+    for (let after = 0; ; ) {
+      const { nos, next } = await moveBatch((tx) => store.lockTurn(tx, after))
+      if (nos.length === 0 && after === 0) return
+      after = next
+    }
   }
   const sweep = async () => {
     seen = undefined
@@ -115,7 +129,7 @@ export function createEmissionRecorder(deps: EmissionDeps): EmissionRecorder {
     async run() {
       if (clock.elapsedMs() - sweptMs >= SWEEP_MS) await sweep()
       const { snapshot, waits } = await store.readWaiting(db, seen)
-      if (waits) while (!(await moveBatch()));
+      if (waits) await moveAll()
       seen = snapshot
     },
   }

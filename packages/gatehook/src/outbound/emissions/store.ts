@@ -3,6 +3,8 @@ import type { Scope } from '../../kernel/principal.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
 import { prepareStatement, sql } from '../../platform/storage/sql.ts'
 
+/** Scopes that share one transaction while many rows wait. */
+const TURN_SCOPES = 10
 /** Rows that one transaction moves, and the bytes of their objects. */
 const BATCH = 100
 const BATCH_BYTES = 2 * 1024 * 1024
@@ -67,10 +69,38 @@ export async function readWaiting(from: Reader, after: Snapshot | undefined) {
 /** Locks the first of them that another node does not lock. */
 export async function lockWaiting(tx: Tx, after: Snapshot | undefined) {
   const rows = await tx.all<{ no: number; bytes: number }>(kindOf(after).lock(valuesOf(after)))
+  const nos = withinBytes(rows).map(({ no }) => no)
+  return { nos, isLast: nos.length === rows.length && rows.length < BATCH }
+}
+
+function withinBytes<R extends { readonly bytes: number }>(rows: readonly R[]): readonly R[] {
   let sum = 0
   const fits = rows.findIndex(({ bytes }) => (sum += bytes) > BATCH_BYTES)
-  const nos = rows.slice(0, fits === -1 ? rows.length : Math.max(1, fits)).map(({ no }) => no)
-  return { nos, isLast: nos.length === rows.length && rows.length < BATCH }
+  return fits === -1 ? rows : rows.slice(0, Math.max(1, fits))
+}
+
+const nextScope = (after: string) => `(SELECT min(scope) ${WAITING} AND scope > ${after})`
+const firstOfScopes = prepareStatement(`WITH RECURSIVE s(scope, place) AS (
+    SELECT ${nextScope('CAST(? AS BIGINT)')}, 1
+    UNION ALL SELECT ${nextScope('s.scope')}, s.place + 1 FROM s
+      WHERE s.scope IS NOT NULL AND s.place < ${TURN_SCOPES})
+  SELECT r.no, r.bytes, s.scope, s.place FROM s
+  CROSS JOIN LATERAL (SELECT no, octet_length(object) AS bytes ${WAITING} AND scope = s.scope
+    ORDER BY txid, no LIMIT (SELECT ${BATCH} / count(scope) FROM s)
+    FOR UPDATE SKIP LOCKED) AS r
+  WHERE s.scope IS NOT NULL ORDER BY s.place`)
+
+/**
+ * Locks the first rows of each of the scopes after one, in equal parts. Returns the scope after
+ * which the next turn begins; 0: with the first one.
+ */
+export async function lockTurn(tx: Tx, after: number) {
+  type TurnRow = { no: number; bytes: number; scope: number; place: number }
+  const rows = await tx.all<TurnRow>(firstOfScopes([after]))
+  const taken = withinBytes(rows)
+  const last = taken.at(-1)
+  const isEnd = taken.length === rows.length && (last?.place ?? 0) < TURN_SCOPES
+  return { nos: taken.map(({ no }) => no), next: isEnd ? 0 : last!.scope }
 }
 
 const held = prepareStatement(`SELECT no FROM gh_emissions

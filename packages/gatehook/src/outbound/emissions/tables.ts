@@ -38,6 +38,11 @@ export const emissions: Table = {
       where: 'expires_at IS NULL AND held_at IS NULL',
       serves: 'the events that no node has recorded',
     },
+    scope: {
+      on: 'scope, txid, no',
+      where: 'expires_at IS NULL AND held_at IS NULL',
+      serves: 'the turns of customers, while many wait',
+    },
     held: { on: 'no', where: 'held_at IS NOT NULL', serves: 'the held events' },
     key: {
       on: 'scope, type, key',
