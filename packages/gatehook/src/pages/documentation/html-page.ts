@@ -255,8 +255,8 @@ function trialHtml(
   return html`<form class="trial" hidden aria-label="${`Try it: ${title}`}" data-method="${method}"
   data-path="${path}" data-scope="${scope ?? ''}" data-example="${example}">
 <div class="field"><label for="${`try-${id}-key`}">Test key</label>
-<input id="${`try-${id}-key`}" type="password" data-key autocomplete="off" placeholder="gk_test_…"
-  aria-describedby="${`try-${id}-hint`}">
+<input id="${`try-${id}-key`}" type="password" data-key autocomplete="off"
+  placeholder="gk_test_&hellip;" aria-describedby="${`try-${id}-hint`}">
 <p class="hint" id="${`try-${id}-hint`}">This page does not store it. Live keys are rejected.</p>
 </div>
 ${inputs}${bodyField}
