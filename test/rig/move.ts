@@ -1,5 +1,4 @@
 /** Moves a database between the processes of a test, as `gatehook move` does. */
-import { listDerivations } from '../../packages/gatehook/src/declare/resources/derivation.ts'
 import { moveOf } from '../../packages/gatehook/src/declare/resources/move-target.ts'
 import type { Service } from '../../packages/gatehook/src/declare/resources/service.ts'
 import { wallClock } from '../../packages/gatehook/src/kernel/clock.ts'
@@ -19,11 +18,7 @@ export async function moveDatabase(
   options: Pick<MoveOptions, 'onProgress' | 'audit'> = {},
 ) {
   const source = await openDatabase(from, { log: quietLog })
-  const maintains = listDerivations(definition)
-  const target = await openDatabase(
-    { url: to, maintains },
-    { log: quietLog, checksReferences: false },
-  )
+  const target = await openDatabase({ url: to }, { log: quietLog, checksReferences: false })
   try {
     return await moveInstallation({
       ...moveOf(source, target, definition),

@@ -136,14 +136,14 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
     figures: consoleApi.figures,
   })
   const portal = assemblePortal(foundation, modules, monitoring)
-  const modulesInOrder = componentsOf(foundation, modules)
   const served = () => ({ endpoints: publicEndpoints, send: server.sendInner })
   const mcp = assembleMcp(foundation, { ...modules, served })
-  const components: Component[] = [system, ...modulesInOrder, secrets, consoleApi, portal, mcp]
+  const inner = [system, ...componentsOf(foundation, modules), secrets, consoleApi, portal, mcp]
+  const components: Component[] = [...inner, prepared.awaitedFills]
   const metrics = assembleMetrics(foundation, components, identify, prepared.keys)
   const routes = [...components, metrics].flatMap(({ routes = [] }) => routes)
   const declared = components.flatMap(({ endpoints = [] }) => endpoints)
-  const publicEndpoints = [...bindRoutes(routes), ...declared].map(prepared.withReads)
+  const publicEndpoints = [...bindRoutes(routes), ...declared].map(base.readAfter)
   const act = createActing(prepared.administration, versioning.steps.actingVersion)
   const endpoints = [...publicEndpoints, ...bindActing(publicEndpoints, act)]
   const permissions = permissionsOf(endpoints)

@@ -1,13 +1,12 @@
 /** Migrates the database for this program and this service, and does a first start's work. */
 
 import { listUndeclaredAdditions } from '../declare/resources/additions.ts'
+import { type AwaitedFills, createAwaitedFills } from '../declare/resources/awaited-fills.ts'
 import { refuseForeignTables, refuseOtherService } from '../declare/resources/database-owner.ts'
 import { signInResource } from '../declare/resources/directory.ts'
 import { emittedEventTypes } from '../declare/resources/event-type-list.ts'
 import { createIndexBuilder, type IndexBuilder } from '../declare/resources/index-builds.ts'
 import { migrateService } from '../declare/resources/migrate.ts'
-import { createRepairWork, type RepairWork } from '../declare/resources/repair-work.ts'
-import { createRowRepairs } from '../declare/resources/row-repairs.ts'
 import { openSchemaCheck, type SchemaCheck } from '../declare/resources/schema-check.ts'
 import { listScopeChanges, listScopes } from '../declare/resources/scopes.ts'
 import { recordSecretColumns } from '../declare/resources/secret-columns.ts'
@@ -38,7 +37,6 @@ import type { Database } from '../platform/storage/database.ts'
 import type { AppliedChange } from '../platform/storage/migrate.ts'
 import { createSharedPoll, type SharedPoll } from '../platform/storage/shared-poll.ts'
 import { DeclarationError } from '../protocol/fields/declaration-mistakes.ts'
-import type { Endpoint } from '../protocol/http/call.ts'
 import type { BaseFoundation } from './foundation.ts'
 import { settleSecrets } from './secrets.ts'
 
@@ -60,12 +58,10 @@ export interface PreparedDatabase {
   readonly keeper: ClockKeeper | undefined
   /** Creates indexes of tables in use while the service runs. */
   readonly indexes: IndexBuilder
-  /** Adds values to rows that nodes of another declaration write. */
-  readonly repairs: RepairWork
+  /** Completes rows that nodes of another declaration wrote. */
+  readonly awaitedFills: AwaitedFills
   /** Compares the database with the columns that this node uses. */
   readonly schema: SchemaCheck
-  /** Lets an endpoint read from replicas, and repair rows first. */
-  readonly withReads: (endpoint: Endpoint) => Endpoint
   /** The rows that unauthenticated callers read: live mode of the default customer (§6.10). */
   readonly publicScope: Scope
 }
@@ -139,15 +135,9 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     clock instanceof SettableClock ? clockKeeper({ db, clock, random, trail }) : undefined
   await keeper?.follow()
   const publicScope = await defaultScope(db, 'live')
-  const rowRepairs = createRowRepairs({ db, service, log })
+  const awaitedFills = createAwaitedFills({ db, clock, log, service })
   // No other process writes, so the rows are complete before the first request.
-  if (!db.dialect.shared) while (((await rowRepairs?.repair()) ?? 0) > 0);
-  const repairs = createRepairWork({
-    repairs: db.dialect.shared ? rowRepairs : undefined,
-    clock,
-    log,
-    publicScope,
-  })
+  if (!db.dialect.shared) await awaitedFills.run()
   return {
     service,
     versions,
@@ -162,9 +152,8 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     keeper,
     publicScope,
     indexes,
-    repairs,
+    awaitedFills,
     schema: await openSchemaCheck({ db, log, resources: service.resources }),
-    withReads: (endpoint) => repairs.beforeReads(foundation.readAfter(endpoint)),
   }
 }
 

@@ -1,6 +1,5 @@
 /** Opens the database, and lets replicas serve reads (`GATEHOOK_DATABASE_READ_URLS`). */
 
-import { listDerivations } from '../declare/resources/derivation.ts'
 import { referenceTables } from '../engine-tables.ts'
 import { createReadAfter } from '../identity/access/read-after.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -27,16 +26,15 @@ export const requiredDurability = ({ config, isCommand }: AppOptions): Config['d
 export async function openWithReplicas(
   {
     config,
-    service,
     log,
     ownership,
     onTakenOver,
     isCommand,
-  }: Pick<AppOptions, 'config' | 'service' | 'log' | 'ownership' | 'onTakenOver' | 'isCommand'>,
+  }: Pick<AppOptions, 'config' | 'log' | 'ownership' | 'onTakenOver' | 'isCommand'>,
   clock: Clock,
 ): Promise<ReplicatedDatabase> {
   const deps = { clock, log }
-  const target = { ...databaseTarget(config), maintains: listDerivations(service.definition) }
+  const target = databaseTarget(config)
   const primary = await openDatabase(target, { ...deps, ownership, onTakenOver, referenceTables })
   const urls = isCommand ? [] : config.databaseReadUrls
   if (urls.length === 0) {

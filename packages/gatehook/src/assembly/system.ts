@@ -47,7 +47,7 @@ export interface SystemAssembly {
 
 export function assembleSystem(
   { db, log, clock, random, config, recent, release = 'unknown', mounted }: Foundation,
-  { service, versions, keeper, keys, trail, indexes, repairs, restore }: PreparedDatabase,
+  { service, versions, keeper, keys, trail, indexes, restore }: PreparedDatabase,
   { list, perform, collections, ready, figures }: SystemAssembly,
 ): Component {
   let stopClock = async () => {}
@@ -99,14 +99,12 @@ export function assembleSystem(
     start() {
       trail.start()
       indexes.start()
-      repairs.start()
       if (keeper) stopClock = followClock(keeper, log)
       const report = reportLostEvents({ db, log, clock, random, trail, recent })
       stopPromotions = followPromotions({ db, log, report })
     },
     async stop() {
       await indexes.stop()
-      await repairs.stop()
       await stopClock()
       await stopPromotions()
       await keys.idle()

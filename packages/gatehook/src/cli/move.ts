@@ -2,7 +2,6 @@
 
 import { existsSync } from 'node:fs'
 import { openExistingVault } from '../assembly/secrets.ts'
-import { listDerivations } from '../declare/resources/derivation.ts'
 import { moveOf } from '../declare/resources/move-target.ts'
 import { engineTables } from '../engine-tables.ts'
 import { recordAudit } from '../history/audit/store.ts'
@@ -90,9 +89,8 @@ async function runMove(input: Input): Promise<undefined> {
     // The target gets the declared tables: a column that the source lacks would have no values.
     if (!(await readMark(source))) await requireInstallation(config, service, log)
     const audit = await createAuditor(source, config)
-    const maintains = listDerivations(service.definition)
     const target = await openDatabase(
-      { ...targetOf(config, to), maintains, distributed: config.databaseDistributed ?? undefined },
+      { ...targetOf(config, to), distributed: config.databaseDistributed ?? undefined },
       { log, checksReferences: false },
     )
     try {

@@ -20,8 +20,6 @@ export interface DatabaseTarget {
   readonly owner?: string | undefined
   /** Distributes the tables of a new database; a database that has them needs no option. */
   readonly distributed?: 'citus' | undefined
-  /** The derivations that the process writes with each row (`declare/resources/derivation.ts`). */
-  readonly maintains?: readonly string[] | undefined
   /**
    * SQLite: the generation of the process that holds the file (`platform/storage/sqlite-owner.ts`).
    */

@@ -1,15 +1,16 @@
 /**
  * §6.31, §7.12: rows that a node of the previous declaration writes get the values of new stored
- * computed fields and the words of a new search: on PostgreSQL beside that node, on SQLite when the
- * next process starts.
+ * computed fields and the words of a new search once that node is gone; on SQLite at the next
+ * start.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { migratedUrl, openForTest } from '../../../../test/rig/databases.ts'
-import { eventually } from '../../../../test/rig/eventually.ts'
+import { migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
+import { createAwaitedFills } from '../../src/declare/resources/awaited-fills.ts'
 import { resource } from '../../src/declare/resources/resource.ts'
 import { type Service, service } from '../../src/declare/resources/service.ts'
+import { wallClock } from '../../src/kernel/clock.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { f } from '../../src/protocol/fields/f.ts'
 
@@ -62,49 +63,37 @@ const ids = async (app: TestApp, query: string): Promise<string[]> => {
   return body.data.map(({ id }: { id: string }) => id).sort()
 }
 
-test('rows of an old node have new values before a read of a new node [postgres]', async (t) => {
+const fillsOf = (app: TestApp, declared: Service, log = quietLog) =>
+  createAwaitedFills({ db: app.app.db, clock: wallClock, log, service: declared.definition })
+
+test('rows of old nodes are completed when the last of these is gone [postgres]', async (t) => {
   const url = await migratedUrl(t, 'postgres')
   const old = await open(t, before, url)
-  const first = await create(old, 'one apple', 1)
-  const next = await open(t, after, url)
-  const second = await create(old, 'two pears', 2)
-  assert.equal((await next.get(`${PATH}/${second}`)).body.double, 4)
-  const third = await create(old, 'three apples', 3)
-  assert.deepEqual(await ids(next, 'double=6'), [third])
-  assert.deepEqual(await ids(next, 'sort=-double&limit=1'), [third])
-  assert.deepEqual(await ids(next, 'q=apple'), [first, third].sort())
-
-  await old.patch(`${PATH}/${first}`, { text: 'one plum', count: 10 })
-  assert.deepEqual(await ids(next, 'double=20'), [first])
-  assert.deepEqual(await ids(next, 'q=apple'), [third])
-  assert.deepEqual(await ids(next, 'q=plum'), [first])
-
-  await old.delete(`${PATH}/${third}`)
-  assert.deepEqual(await ids(next, 'q=apple'), [])
-  const words = await next.app.db.arrays(sql`SELECT word FROM gh_words_lines WHERE id = ${third}`)
-  assert.deepEqual(words, [])
-})
-
-test('a node repairs rows of old nodes without a request [postgres]', async (t) => {
-  const url = await migratedUrl(t, 'postgres')
-  const old = await open(t, before, url)
+  await old.app.work()
+  const changed = await create(old, 'one apple', 1)
+  const removed = await create(old, 'two apples', 2)
   const next = await open(t, after, url)
   await next.app.work()
-  await create(old, 'one apple', 1)
-  await create(next, 'two apples', 2)
-  const read = () => next.app.db.arrays(sql`SELECT double FROM lines ORDER BY double`)
-  await eventually(read, ([first]) => first?.[0] === 2, 20_000)
-  assert.deepEqual(await read(), [[2], [4]])
-  assert.deepEqual(await next.app.db.arrays(sql`SELECT id FROM gh_stale_rows`), [])
-})
+  const fills = fillsOf(next, after)
+  assert.deepEqual(await ids(next, 'q=apple'), [changed, removed].sort())
 
-test('nodes record no row that they wrote themselves [postgres]', async (t) => {
-  const url = await migratedUrl(t, 'postgres')
-  const [node, other] = [await open(t, after, url), await open(t, after, url)]
-  const id = await create(node, 'one apple', 1)
-  await other.patch(`${PATH}/${id}`, { count: 2 })
-  const rows = await node.app.db.arrays(sql`SELECT id FROM gh_stale_rows`)
-  assert.deepEqual(rows, [])
+  await old.patch(`${PATH}/${changed}`, { text: 'one plum', count: 10 })
+  await old.delete(`${PATH}/${removed}`)
+  const added = await create(old, 'three pears', 3)
+  await fills.run()
+  assert.deepEqual(await ids(next, 'double=6'), [], 'the old node runs')
+
+  await old.app.close()
+  await fills.run()
+  assert.deepEqual(await ids(next, 'double=6'), [added])
+  assert.deepEqual(await ids(next, 'double=20'), [changed])
+  assert.deepEqual(await ids(next, 'q=apple'), [])
+  assert.deepEqual(await ids(next, 'q=pear'), [added])
+  const words = await next.app.db.arrays(sql`SELECT word FROM gh_words_lines WHERE id = ${removed}`)
+  assert.deepEqual(words, [])
+  await next.app.db.write((tx) => tx.run(sql`UPDATE lines SET double = 1`))
+  await fills.run()
+  assert.deepEqual((await ids(next, 'double=1')).length, 2, 'the fill runs once')
 })
 
 test('a row that own code cannot compute stays, and delays no other [postgres]', async (t) => {
@@ -125,14 +114,16 @@ test('a row that own code cannot compute stays, and delays no other [postgres]',
     ],
   })
   const old = await open(t, before, url)
+  await old.app.work()
   const next = await open(t, failing, url)
   await create(old, 'one', 77)
   const second = await create(old, 'two', 2)
+  await old.app.close()
+  await fillsOf(next, failing).run()
   assert.deepEqual(await ids(next, 'double=4'), [second])
-  assert.deepEqual(await next.app.db.arrays(sql`SELECT id FROM gh_stale_rows`), [])
 })
 
-test('the next process repairs rows of the previous declaration [sqlite]', async (t) => {
+test('the next process completes rows of the previous declaration [sqlite]', async (t) => {
   const url = await migratedUrl(t, 'sqlite')
   const run = async <T>(declared: Service, use: (app: TestApp) => Promise<T>): Promise<T> => {
     const app = await open(t, declared, url)
@@ -154,7 +145,4 @@ test('the next process repairs rows of the previous declaration [sqlite]', async
     assert.deepEqual(await ids(app, 'q=pear'), [added])
     await create(app, 'four', 4)
   })
-  const db = await openForTest(t, url)
-  assert.deepEqual(await db.triggers('lines'), [])
-  assert.deepEqual(await db.arrays(sql`SELECT id FROM gh_stale_rows`), [])
 })

@@ -25,8 +25,6 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
     'outbound/deliveries/summary-store.ts queued',
     'declare/versions/usage-reader.ts selectCustomersCalling',
     'outbound/deliveries/endpoint-reader.ts selectScopesPinnedTo',
-    'declare/resources/row-repairs.ts',
-    'declare/resources/stale-rows.ts',
     'identity/tokens/store.ts purgeSuccessors',
     'declare/versions/store.ts listUnnotifiedCallers',
     'outbound/deliveries/registration-store.ts replaceLostSecret',

@@ -62,16 +62,20 @@ export async function listPendingFills(db: Database): Promise<Set<string>> {
   return new Set(rows.map(([name]) => String(name)))
 }
 
-/** Computes the fields of all rows that lack them. Throws `DeclarationError` if own code fails. */
+/**
+ * Computes the fields of all rows that lack them. Throws `DeclarationError` if own code fails, or
+ * passes it to `onFailure`; then that row stays as it is.
+ */
 export async function fillComputedFields(
   db: Database,
   service: ServiceDefinition,
   progress: (line: string) => void,
+  onFailure?: (error: DeclarationError) => void,
 ): Promise<void> {
   const pending = await listPendingFills(db)
   for (const definition of service.resources) {
     if (!pending.has(definition.name)) continue
-    const fillBatch = createBatchFill(db, definition, service)
+    const fillBatch = createBatchFill(db, definition, service, onFailure)
     let rows = 0
     for (;;) {
       const count = await db.write(fillBatch).catch((error: unknown) => {
@@ -99,7 +103,7 @@ function describeConflict({ name }: ResourceDefinition, error: unknown): unknown
 }
 
 /** Returns a function that computes the cells of `filledColumns` from all cells of a row. */
-export function createCellComputer(
+function createCellComputer(
   definition: ResourceDefinition,
   service: ServiceDefinition,
 ): (cells: readonly Value[]) => Value[] {
@@ -121,7 +125,12 @@ export function createCellComputer(
 }
 
 /** Returns a function that computes the next rows. It returns undefined at the end. */
-function createBatchFill(db: Database, definition: ResourceDefinition, service: ServiceDefinition) {
+function createBatchFill(
+  db: Database,
+  definition: ResourceDefinition,
+  service: ServiceDefinition,
+  onFailure?: (error: DeclarationError) => void,
+) {
   const { name, fields } = definition
   const columns = columnFields(fields)
   const names = filledColumns(definition)
@@ -130,16 +139,20 @@ function createBatchFill(db: Database, definition: ResourceDefinition, service: 
   const assignments = names.map((field) => `${field} = ?`).join(', ')
   const update = prepareStatement(`UPDATE ${name} SET ${assignments} WHERE scope = ? AND id = ?`)
   const computeCells = createCellComputer(definition, service)
-  const valuesOf = (id: Value, cells: readonly Value[]): Value[] => {
+  const positions = names.map((field) => columns.findIndex(([column]) => column === field))
+  const valuesOf = (id: Value, cells: readonly Value[]): Value[] | undefined => {
     try {
       return computeCells(cells)
     } catch (error) {
       const { cause = error } = error as Error
       const reason = (cause as Error).message
-      throw new DeclarationError(
+      const failure = new DeclarationError(
         `The computed fields of ${name} cannot be added: row ${id}: ${reason}`,
         { cause: error },
       )
+      if (!onFailure) throw failure
+      onFailure(failure)
+      return undefined
     }
   }
   return async (tx: Tx): Promise<number | undefined> => {
@@ -151,7 +164,12 @@ function createBatchFill(db: Database, definition: ResourceDefinition, service: 
     const after = state.last_key === null ? undefined : (JSON.parse(state.last_key) as Value[])
     const page = await readPage(tx, after, BATCH_ROWS)
     await Promise.all(
-      page.map(([scope, id, ...cells]) => tx.run(update([...valuesOf(id!, cells), scope, id]))),
+      page.map(async ([scope, id, ...cells]) => {
+        const values = valuesOf(id!, cells)
+        // Most rows of a second fill have their values.
+        if (!values || values.every((value, at) => value === cells[positions[at]!])) return
+        await tx.run(update([...values, scope!, id!]))
+      }),
     )
     const lastKey = JSON.stringify(page.at(-1)?.slice(0, 2) ?? null)
     await (page.length === BATCH_ROWS

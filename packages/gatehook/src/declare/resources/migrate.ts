@@ -7,6 +7,7 @@ import { wallClock } from '../../kernel/clock.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
 import { listAdditions, recordAdditions, recordTables, tableExists } from './additions.ts'
+import { markAwaitedFills } from './awaited-fills.ts'
 import {
   columnsToCompute,
   fillComputedFields,
@@ -30,7 +31,6 @@ import {
   resetSearchIndexes,
 } from './search-fill.ts'
 import type { MigrationOptions, ServiceDefinition } from './service.ts'
-import { applyMarking, planMarking } from './stale-rows.ts'
 import { planTable, type TablePlan } from './table-plan.ts'
 
 /** Receives one line per change. */
@@ -46,8 +46,6 @@ interface PendingTable {
   readonly isSearchIndex?: boolean
   /** Whether the start computes fields of the rows. */
   readonly isComputedFill?: boolean
-  /** Whether the statements change the triggers that record rows without derived values. */
-  readonly isMarking?: boolean
 }
 
 /** A plan of statements that change no index. */
@@ -60,8 +58,7 @@ const planOf = (ddl: readonly string[]): TablePlan => ({
 
 /** Describes the pending changes of a table: its migrations, columns and indexes, or itself. */
 export function describePending(pending: PendingTable): readonly string[] {
-  const { table, plan, migrations, isSearchIndex, isComputedFill, isMarking } = pending
-  if (isMarking) return [`triggers of table ${table}`]
+  const { table, plan, migrations, isSearchIndex, isComputedFill } = pending
   if (isComputedFill) return [`computed fields of table ${table}`]
   if (isSearchIndex) return [`search index of table ${table}`]
   const suffix = table === '' ? '' : ` of table ${table}`
@@ -135,9 +132,6 @@ export async function planMigration(
     if ([ddl, indexes, unusedIndexes, rejected].some((changes) => changes.length > 0))
       pending.push({ table: name, plan })
   }
-  for (const { table, ddl } of await planMarking(db, db, service.resources)) {
-    if (ddl.length > 0) pending.push({ table, plan: planOf(ddl), isMarking: true })
-  }
   for (const table of await listPendingFills(db)) {
     if (!service.resources.some(({ name }) => name === table)) continue
     pending.push({ table, plan: planOf([]), isComputedFill: true })
@@ -198,8 +192,8 @@ export async function migrateService(
     if (migration.table !== undefined) await applyMigration(db, service, migration, reviewed)
   }
   const pending = (await planMigration(db, service)).filter(
-    ({ migrations, isSearchIndex, isComputedFill, isMarking }) =>
-      !migrations && !isSearchIndex && !isComputedFill && !isMarking,
+    ({ migrations, isSearchIndex, isComputedFill }) =>
+      !migrations && !isSearchIndex && !isComputedFill,
   )
   requireAccepted(pending.map(({ plan }) => plan))
   const isDeferred = (mode.defersIndexes ?? false) && db.dialect.onlineIndexes
@@ -210,8 +204,8 @@ export async function migrateService(
   for (const migration of migrations) {
     if (migration.table === undefined) await applyMigration(db, service, migration, reviewed)
   }
-  // Before the fills: rows that another process changes meanwhile are recorded.
-  await applyMarking(db, service.resources, progress)
+  // Before the fills: nodes that run may write rows after them.
+  await markAwaitedFills(db, service.resources, now())
   if (isMoveTarget) await createWordTables(db, service.resources)
   else {
     await fillComputedFields(db, service, progress)

@@ -9,7 +9,7 @@ import type { ColumnUse } from '../../platform/storage/running-nodes.ts'
 import { storageUnavailable } from '../../platform/storage/transaction.ts'
 import { columnType } from './column-types.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { hasWords } from './search-index.ts'
+import { describeWords, hasWords } from './search-index.ts'
 import { storedColumns, wordTable } from './table.ts'
 
 type TableColumn = readonly [table: string, column: string]
@@ -30,16 +30,22 @@ interface SchemaCheckDeps {
   readonly resources: readonly ResourceDefinition[]
 }
 
-/** Returns the columns of resources that the declaration uses. */
+/**
+ * Returns the columns of resources that the declaration uses, and of their words. The type of words
+ * is what they follow from.
+ */
 export const columnUse = (resources: readonly ResourceDefinition[]): ColumnUse =>
   Object.fromEntries(
-    resources.map(({ name, fields }) => [
-      name,
-      Object.fromEntries([
-        ['scope', 'int'],
-        ...storedColumns(fields).map(([column, spec]) => [column, columnType(spec)]),
-      ]),
-    ]),
+    resources.flatMap((definition): [string, Record<string, string>][] => {
+      const { name, fields } = definition
+      const types = storedColumns(fields).map(([column, spec]) => [column, columnType(spec)])
+      const use = { scope: 'int', ...Object.fromEntries(types) }
+      if (!hasWords(definition)) return [[name, use]]
+      return [
+        [name, use],
+        [wordTable(definition), { word: describeWords(definition) }],
+      ]
+    }),
   )
 
 /** Reads the tables of the engine; the database must be migrated. */
@@ -51,9 +57,11 @@ export async function openSchemaCheck({
   const declared = Object.entries(columnUse(resources)).flatMap(([table, columns]) =>
     Object.keys(columns).map((column): TableColumn => [table, column]),
   )
-  const words = resources.filter(hasWords).map(wordTable)
   const used = [
-    ...(await listColumns(db, [...engineTables.map(({ name }) => name), ...words])),
+    ...(await listColumns(
+      db,
+      engineTables.map(({ name }) => name),
+    )),
     ...declared,
   ]
   let lastMissing = ''

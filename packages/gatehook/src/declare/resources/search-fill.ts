@@ -10,12 +10,15 @@ import { createScopedTable } from '../../platform/storage/scoped-table.ts'
 import { raw, sql } from '../../platform/storage/sql.ts'
 import { tableExists } from './additions.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { createSearchIndex, hasWords, WORDS_RELEASE, wordSources } from './search-index.ts'
+import { createSearchIndex, describeWords, hasWords, wordSources } from './search-index.ts'
 import { wordTable } from './table.ts'
 import { ownKeys } from './tables.ts'
 
 /** The searched fields of each resource, and the key of the last indexed row; null: all rows. */
 const STATE_TABLE = 'gh_search_indexes'
+
+/** The fields of an index whose table is created again. */
+const OUTDATED = 'outdated'
 
 /** Rows that one transaction indexes: about 100 ms on SQLite. */
 const BATCH_ROWS = 1_000
@@ -23,9 +26,6 @@ const BATCH_ROWS = 1_000
 const PROGRESS_ROWS = 100_000
 
 const hasTextIds = ({ fields }: ResourceDefinition): boolean => fields.id!.idPrefix !== undefined
-
-const sourcesOf = (resource: ResourceDefinition): string =>
-  [...wordSources(resource).names, WORDS_RELEASE].join(' ')
 
 interface IndexState {
   readonly fields: string
@@ -49,27 +49,33 @@ export async function findOutdatedIndexes(
   resources: readonly ResourceDefinition[],
 ): Promise<ResourceDefinition[]> {
   const states = await readState(db)
-  const recorded = await listRecordedIndexes(db)
   const outdated: ResourceDefinition[] = []
   for (const resource of resources) {
     const { name } = resource
     const state = states.get(name)
-    if (!hasWords(resource)) {
-      // Triggers record the rows that lack words (`stale-rows.ts`).
-      const isUnrecorded = state && state.fields !== '' && !recorded.has(`${name}?${state.fields}`)
-      if (isUnrecorded) outdated.push(resource)
-    } else if (state?.fields !== sourcesOf(resource) || !state.isComplete) outdated.push(resource)
+    // Without words the table stays: nodes of another declaration may still write to it.
+    if (!hasWords(resource)) continue
+    if (state?.fields !== describeWords(resource) || !state.isComplete) outdated.push(resource)
     else if ((await db.columns(wordTable(resource))).length === 0) outdated.push(resource)
   }
   return outdated
 }
 
-/** Returns the resource and the fields of each index whose missing rows triggers record. */
-async function listRecordedIndexes(db: Database): Promise<Set<string>> {
-  if ((await db.columns('gh_derivations')).length === 0) return new Set()
-  const rows = await db.arrays(sql`SELECT name FROM gh_derivations`)
-  return new Set(rows.map(([name]) => String(name).replaceAll('+', ' ')))
+/** Returns what words follow from that another declaration stores, and this one does not. */
+export async function listOtherWords(
+  db: Database,
+  resources: readonly ResourceDefinition[],
+): Promise<(readonly [resource: string, words: string])[]> {
+  const states = await readState(db)
+  return resources.flatMap((resource) => {
+    const state = states.get(resource.name)
+    return state && !hasWords(resource) ? [[resource.name, state.fields] as const] : []
+  })
 }
+
+/** Lets `fillSearchIndexes` index all rows again, beside the words that they have. */
+export const requestWords = (tx: Tx, { name }: ResourceDefinition): Promise<unknown> =>
+  tx.run(sql`DELETE FROM gh_search_indexes WHERE resource = ${name}`)
 
 /** Lets the start index the rows of the resources again. */
 export async function resetSearchIndexes(db: Database, names: readonly string[]): Promise<void> {
@@ -78,7 +84,7 @@ export async function resetSearchIndexes(db: Database, names: readonly string[])
   if (indexed.length === 0) return
   await db.write(async (tx) => {
     for (const name of indexed) {
-      await tx.run(sql`UPDATE gh_search_indexes SET fields = 'outdated' WHERE resource = ${name}`)
+      await tx.run(sql`UPDATE gh_search_indexes SET fields = ${OUTDATED} WHERE resource = ${name}`)
     }
   })
 }
@@ -91,7 +97,7 @@ export async function fillSearchIndexes(
 ): Promise<void> {
   for (const resource of await findOutdatedIndexes(db, resources)) {
     await beginIndex(db, resource)
-    if (hasWords(resource)) await fillIndex(db, resource, progress)
+    await fillIndex(db, resource, progress)
   }
 }
 
@@ -108,26 +114,24 @@ export async function createWordTables(
   }
 }
 
-/** Creates or empties the table of words, unless another start has begun to fill it. */
+/** Creates the table of words if it is missing or outdated, unless another start has. */
 async function beginIndex(db: Database, resource: ResourceDefinition): Promise<void> {
   const { name } = resource
-  const isIndexed = hasWords(resource)
   const table = wordTable(resource)
-  const fields = isIndexed ? sourcesOf(resource) : ''
-  /** The key before that of the first row. */
-  const before = isIndexed ? -1 : null
+  const fields = describeWords(resource)
   await db.migrate(async (tx, ddl) => {
     const state = await tx.get(sql`SELECT fields FROM gh_search_indexes WHERE resource = ${name}`)
-    const isPresent = !isIndexed || (await db.columns(table)).length > 0
+    const isPresent = (await db.columns(table)).length > 0
     if (isPresent && state?.fields === fields) return
     await tx.run(sql`DELETE FROM gh_search_indexes WHERE resource = ${name}`)
-    // Without words the table stays: nodes of the previous declaration may still write to it.
-    if (isIndexed) {
-      await ddl(`DROP TABLE IF EXISTS ${table}`)
+    const isOutdated = state?.fields === OUTDATED
+    if (isOutdated) await ddl(`DROP TABLE IF EXISTS ${table}`)
+    if (isOutdated || !isPresent) {
       for (const statement of tableDdl(db, resource)) await ddl(statement)
     }
+    // The key before that of the first row.
     await tx.run(sql`INSERT INTO gh_search_indexes (resource, fields, last_scope, last_id, last_key)
-      VALUES (${name}, ${fields}, ${before}, ${before}, '')`)
+      VALUES (${name}, ${fields}, -1, -1, '')`)
   })
 }
 
@@ -176,9 +180,10 @@ async function fillIndex(
 /** Creates the index of words, and notes that all rows are indexed. */
 const finishIndex = (db: Database, resource: ResourceDefinition): Promise<void> =>
   db.migrate(async (tx, ddl) => {
-    await ddl(indexDdl(resource))
+    const isPresent = (await db.indexes(wordTable(resource))).length > 0
+    if (!isPresent) await ddl(indexDdl(resource))
     await tx.run(sql`UPDATE gh_search_indexes SET last_scope = NULL
-      WHERE resource = ${resource.name} AND fields = ${sourcesOf(resource)}`)
+      WHERE resource = ${resource.name} AND fields = ${describeWords(resource)}`)
   })
 
 /** Indexes the next rows. Returns their number; undefined if all rows are indexed. */
@@ -202,8 +207,16 @@ async function fillBatch(
     id: id as RowId,
     words: wordsOf((field) => cells[fields.indexOf(field)]),
   }))
-  await index.add(tx, ...rows)
   const [scope, id] = page.at(-1) ?? [state.last_scope, state.last]
+  const isLast = page.length < BATCH_ROWS
+  const range = sql`(scope, id) > (${state.last_scope}, ${state.last})`
+  const end = isLast ? sql`` : sql`AND (scope, id) <= (${scope!}, ${id!})`
+  // Nodes of another declaration delete rows without their words.
+  await tx.run(sql`DELETE FROM ${raw(wordTable(resource))} AS words WHERE ${range} ${end}
+    AND NOT EXISTS (SELECT 1 FROM ${raw(name)} AS item
+      WHERE item.scope = words.scope AND item.id = words.id)`)
+  await Promise.all(rows.map((row) => index.remove(tx, row.scope, row.id)))
+  await index.add(tx, ...rows)
   await tx.run(sql`UPDATE gh_search_indexes SET last_scope = ${scope}, ${column} = ${id}
     WHERE resource = ${name}`)
   return page.length

@@ -16,7 +16,7 @@ import type { RowStore } from './store.ts'
 import { wordTable } from './table.ts'
 
 /** Increases when `wordsOf` returns other words, so that the start indexes all rows again. */
-export const WORDS_RELEASE = 1
+const WORDS_RELEASE = 1
 
 export interface WordSources {
   /** The fields from which the words follow. */
@@ -41,6 +41,10 @@ export function wordSources({ fields, search }: WordDeclaration): WordSources {
     ],
   }
 }
+
+/** Names what the words of a resource follow from, so that other words have another text. */
+export const describeWords = (definition: WordDeclaration): string =>
+  [...wordSources(definition).names, WORDS_RELEASE].join(' ')
 
 export const hasWords = (definition: WordDeclaration): boolean =>
   definition.search.length > 0 || innerReferencesOf(definition.fields).length > 0

@@ -1,14 +1,6 @@
 /** State of the declaration's tables. */
 import { byScope, bytes, int, type Table, text } from '../../platform/storage/table.ts'
 
-const INSERT = 'INSERT INTO gh_stale_rows (scope, derivation, id) VALUES'
-const markStaleRow = `CREATE FUNCTION gh_mark_stale_row() RETURNS trigger
-  LANGUAGE plpgsql AS $$ BEGIN
-  IF TG_OP = 'DELETE' THEN
-    ${INSERT} (OLD.scope, TG_ARGV[0], OLD.id::text) ON CONFLICT DO NOTHING;
-  ELSE ${INSERT} (NEW.scope, TG_ARGV[0], NEW.id::text) ON CONFLICT DO NOTHING; END IF;
-  RETURN NULL; END $$`
-
 const serviceMigrations: Table = {
   name: 'gh_service_migrations',
   row: 'A reviewed migration of the service that was applied.',
@@ -68,38 +60,19 @@ const searchIndexes: Table = {
   stays: 'for ever',
 }
 
-const derivations: Table = {
-  name: 'gh_derivations',
-  row: 'A stored value that some nodes do not write (decision 0040).',
+const awaitedFills: Table = {
+  name: 'gh_awaited_fills',
+  row:
+    'A computed column or what words follow from, which nodes without it do not write; when the ' +
+    'last one is gone, all rows of the resource are filled again (decision 0040).',
   columns: {
-    name: text.plain,
     resource: text.plain,
+    value: text.plain,
   },
-  key: ['name'],
+  key: ['resource', 'value'],
   place: 'local',
   belongs: 'installation',
-  stays: 'as long as it is declared',
-  staysBehind: true,
-}
-
-const staleRows: Table = {
-  name: 'gh_stale_rows',
-  row:
-    'A row whose stored derived values a process did not write, because its declaration lacks ' +
-    'them. Triggers of the tables of resources add it.',
-  columns: {
-    scope: int,
-    derivation: text.plain,
-    id: text.plain,
-  },
-  key: ['scope', 'derivation', 'id'],
-  place: 'scope',
-  belongs: byScope,
-  indexes: {
-    by_derivation: { on: 'derivation, scope, id', serves: 'the rows of a derivation' },
-  },
-  stays: 'until the values are written',
-  functions: [markStaleRow],
+  stays: 'until the fill begins',
 }
 
 export const ownKeys: Table = {
@@ -125,7 +98,6 @@ export const resourcesTables: readonly Table[] = [
   serviceAdditions,
   computedFills,
   searchIndexes,
-  derivations,
-  staleRows,
+  awaitedFills,
   ownKeys,
 ]

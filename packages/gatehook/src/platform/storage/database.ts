@@ -231,8 +231,6 @@ export interface Database extends Reader {
    * constraints. An index that is being created is not usable yet. `tx`: see `columns`.
    */
   indexes(table: string, tx?: Tx): Promise<string[]>
-  /** Returns the names of the triggers of a table. */
-  triggers(table: string): Promise<string[]>
   /**
    * Runs DDL and the statements of `change` in one transaction; one at a time on all nodes. On
    * PostgreSQL a statement waits for a table lock for at most 0.4 s, because reads and writes of

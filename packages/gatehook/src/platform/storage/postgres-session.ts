@@ -123,15 +123,13 @@ export async function openSessions(
   options: SessionsOptions,
 ): Promise<Sessions> {
   const { log, isSyncDelayed } = options
-  const { pooler, durability, maintains = [] } = target
+  const { pooler, durability } = target
   const place = placeOf(target)
   const synchronousCommit = isSyncDelayed ? 'off' : durability && COMMIT_MODES[durability]
   const settings = {
     search_path: place.schema,
     ...(synchronousCommit && { synchronous_commit: synchronousCommit }),
     ...(options.plansOnce && { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }),
-    // Triggers of resources read it (`declare/resources/stale-rows.ts`).
-    ...(maintains.length > 0 && { 'gatehook.maintains': maintains.join(',') }),
   }
   const hosts = createHosts(target.url, { pooler, settings })
   const guard = createTimelineGuard(log, place)

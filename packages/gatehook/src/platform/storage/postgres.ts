@@ -158,7 +158,6 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     isOwner: () => true,
     columns: (table, tx) => columnsOf(readerOf(sessions, tx), table),
     indexes: (table, tx) => indexesOf(readerOf(sessions, tx), table),
-    triggers: (table) => triggersOf(sessions, table),
     migrate: (...change) =>
       migrateWithShortWaits(migrationDeps(sessions, write, isDistributed), ...change),
     validateConstraint: (...constraint) => track(validateConstraint(sessions, ...constraint)),
@@ -333,13 +332,6 @@ async function indexesOf(read: CatalogRead, table: string): Promise<string[]> {
     AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid)`
   const rows = (await read({ sql: '', text, values: [table] })) as Row[]
   return rows.map((row) => String(row.name)).sort()
-}
-
-async function triggersOf(sessions: Sessions, table: string): Promise<string[]> {
-  const text = `SELECT tgname AS name FROM pg_trigger
-    WHERE tgrelid = to_regclass(quote_ident($1)) AND NOT tgisinternal`
-  const rows = (await sessions.read({ sql: '', text, values: [table] })) as Row[]
-  return rows.map((row) => String(row.name))
 }
 
 /** Assumed for a table without statistics. */

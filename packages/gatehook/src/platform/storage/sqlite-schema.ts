@@ -37,13 +37,6 @@ export const indexesOf = (connection: Connection, table: string): string[] =>
     .map((row) => String(row.name))
     .sort()
 
-export const triggersOf = (connection: Connection, table: string): string[] =>
-  query(
-    connection,
-    "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?",
-    table,
-  ).map((row) => String(row.name))
-
 /** Returns the highest id: to count the rows would read all of them. */
 export function sizeOf(connection: Connection, table: string): TableSize {
   const isKnown = columnsOf(connection, table).some(({ name }) => name === 'id')

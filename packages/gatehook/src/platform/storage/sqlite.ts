@@ -38,14 +38,7 @@ import {
   raiseGeneration,
   readGeneration,
 } from './sqlite-owner.ts'
-import {
-  columnsOf,
-  dialect,
-  indexesOf,
-  sizeOf,
-  triggersOf,
-  uniqueIndexes,
-} from './sqlite-schema.ts'
+import { columnsOf, dialect, indexesOf, sizeOf, uniqueIndexes } from './sqlite-schema.ts'
 import { createSharedRead, type SharedRead } from './sqlite-shared-read.ts'
 import { WriteQueue, type WriterConnection } from './sqlite-writer.ts'
 import {
@@ -372,7 +365,6 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     async indexes(table, tx) {
       return indexesOf(tx ? writer : reader, table)
     },
-    triggers: async (table) => triggersOf(reader, table),
     migrate,
     async validateConstraint() {},
     ...indexMethods(reader, migrate),

@@ -6,7 +6,6 @@ import type { DeclaredColumn, DeclaredIndex, Table } from './table.ts'
 export const createTable = (dialect: Dialect, table: Table): string[] => [
   tableStatement(dialect, table),
   ...indexStatements(dialect, table),
-  ...(dialect.name === 'postgres' ? (table.functions ?? []) : []),
 ]
 
 /** Returns `CREATE TABLE …` alone. */

@@ -200,8 +200,6 @@ export interface Table {
   readonly encrypted?: Readonly<Record<string, Encryption>>
   readonly distribution?: Distribution
   readonly searched?: SearchedRows
-  /** PostgreSQL: functions that triggers of other tables call. */
-  readonly functions?: readonly string[]
   /** SQLite: the rows are in the file of monitoring. */
   readonly apart?: true
   /** Whether `gatehook move` leaves the rows behind: the target has its own. */
