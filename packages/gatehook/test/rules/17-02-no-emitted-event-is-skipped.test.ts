@@ -1,6 +1,7 @@
 /**
  * §17.2: an event exists if and only if its transaction commits: however late that is, whether the
- * role has lost its grant since then, and whatever another event does to the node.
+ * role has lost its grant since then, and whatever another event does to the node. No migration
+ * makes a call wait for more than 50 ms.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,6 +11,7 @@ import { eventually } from '../../../../test/rig/eventually.ts'
 import type { TestApp } from '../../../../test/rig/service.ts'
 import { deleteGrant } from '../../src/outbound/emissions/grants.ts'
 import { createEmissionRecorder } from '../../src/outbound/emissions/recorder.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { listen } from '../events/listen.ts'
 import { emit, openEmitter } from '../storage/emitter.ts'
 
@@ -100,4 +102,26 @@ test('many events of one customer keep no event of another one waiting', async (
   assert.equal(recorded.length, 401)
   const place = recorded.indexOf(id)
   assert.ok(place < 200, String(place))
+})
+
+test('a migration waits 50 ms for a lock, at each attempt', async (t) => {
+  const { app, connect } = await openEmitter(t)
+  const client = await connect()
+  await client.query('BEGIN')
+  await emit(client, 'invoice.paid', PAID, DEFAULT)
+  const limits: unknown[] = []
+  let waits = 0
+  await app.app.db.migrate(
+    async (tx, ddl) => {
+      limits.push((await tx.get(sql`SELECT current_setting('lock_timeout') AS ms`))!.ms)
+      await ddl('ALTER TABLE gh_emissions ALTER COLUMN held_by SET STATISTICS 100')
+      await ddl('LOCK TABLE gh_emissions IN ACCESS EXCLUSIVE MODE')
+    },
+    (line) => {
+      assert.match(line, /waits for a lock/)
+      if (++waits === 3) void client.query('COMMIT')
+    },
+  )
+  assert.ok(limits.length > 3)
+  assert.deepEqual([...new Set(limits)], ['50ms'])
 })
