@@ -17,7 +17,7 @@ const COLUMNS = `d.id, d.event_id, d.event_type, d.attempt, d.created_at,
     d.scope, e.created, octet_length(COALESCE(b.body, e.object)),
     CASE WHEN octet_length(COALESCE(b.body, e.object)) <= ${SMALL_BYTES}
       THEN COALESCE(b.body, e.object) END,
-    CASE WHEN b.body IS NULL THEN 0 ELSE 1 END, e.trace`
+    CASE WHEN b.body IS NULL THEN 0 ELSE 1 END, e.trace, d.next_attempt_at`
 
 /** Prepares the read of the rows that a query returns, with their bodies. */
 const withBodies = (query: string, sqlite: string) => {
@@ -66,8 +66,9 @@ export const dueRows = (reads: Reader): DueRows => ({
       reads.arrays(nextDue([scope, no, now])),
     ])
     const rows = cells.map(dueDeliveryOf)
-    const hasMore = rows.length === limit
-    return { rows, nextDueAt: hasMore ? now : ((next?.[0] as number | null) ?? undefined) }
+    // Further rows have been due since the last one at most: `queue-age.ts` measures from there.
+    const nextDueAt = (rows.length === limit ? cells.at(-1)?.at(-1) : next?.[0]) as number | null
+    return { rows, nextDueAt: nextDueAt ?? undefined }
   },
   async readResentDeliveries(scope, now, ids) {
     const cells = await reads.arrays(byIds([scope, JSON.stringify(ids), now]))
