@@ -49,6 +49,22 @@ test('attempts and unwritten results are at most 256: a crash resends no more', 
   assert.equal(arrivals(), 600 + 256)
 })
 
+test('after 410 no attempt starts, also while results cannot be written', async () => {
+  const world = new World(24)
+  let isGone = false
+  world.register(1, 1, () => respond(isGone ? 410 : 200))
+  for (let n = 0; n < 500; n++) world.add(1)
+  await world.run(10 * SECOND)
+  isGone = true
+  for (let n = 0; n < 500; n++) world.add(1)
+  world.isFull = true
+  await world.run(SECOND)
+  world.isFull = false
+  await world.run(SECOND)
+  assert.equal(world.count('failed'), 20)
+  assert.equal(world.count('pending'), 480)
+})
+
 test('60 hanging endpoints do not delay the deliveries of another customer', async () => {
   const world = new World(3)
   for (let no = 1; no <= 60; no++) world.register(no, 1, () => hang)

@@ -38,6 +38,8 @@ export class EndpointState implements Queued {
   holdUntil = 0
   /** Results that are not committed. */
   unwrittenResults = 0
+  /** A receiver responded 410, and the registration is not disabled yet. */
+  isGone = false
   /** The window filler is reading its rows. */
   isFilling = false
   /** A wake-up arrived since its registration was read. */
@@ -172,6 +174,7 @@ export class EndpointState implements Queued {
     return (
       this.windowSize > 0 &&
       this.inFlight < IN_FLIGHT_MAX &&
+      !this.isGone &&
       !this.isOnHold(now) &&
       (this.breaker.admits(now, this.inFlight) || this.#canStartResend) &&
       this.hasFreshRegistration(elapsedMs)

@@ -100,6 +100,7 @@ export class ResultWriter {
 
   addDisabling(disabling: Disabling): void {
     this.#disablings.push(disabling)
+    disabling.endpoint.isGone = true
   }
 
   /** Whether something of an endpoint is not written. */
@@ -129,6 +130,7 @@ export class ResultWriter {
         for (let next = this.#disablings[0]; next; next = this.#disablings[0]) {
           await this.#store.disableRegistration(next.endpoint.no, next.reason, next.url)
           this.#disablings.shift()
+          next.endpoint.isGone = this.#disablings.some(({ endpoint }) => endpoint === next.endpoint)
           listener.onDisabled(next)
         }
       })
