@@ -25,14 +25,16 @@ eachMigrated('a window has the first due deliveries that are not in memory', asy
   await insert(db, 'dlv_b', 90, 2)
   await insert(db, 'dlv_a', 200)
   await insert(db, 'dlv_9', 300)
-  const read = async (now: number, loaded: readonly string[], limit: number) => {
-    const batch = await dueRows(db).readDueDeliveries(endpoint, now, new Set(loaded), limit)
+  const read = async (now: number, loaded: readonly string[], limit: number, from = 0) => {
+    const span = { from, now }
+    const batch = await dueRows(db).readDueDeliveries(endpoint, span, new Set(loaded), limit)
     return [batch.rows.map(({ id }) => id).join(' '), batch.nextDueAt]
   }
   assert.deepEqual(await read(200, [], 10), ['dlv_d dlv_e dlv_a', 300])
   assert.deepEqual(await read(200, ['dlv_d', 'dlv_a'], 10), ['dlv_e', 300])
   assert.deepEqual(await read(200, ['dlv_d'], 1), ['dlv_e', 100])
   assert.deepEqual(await read(300, [], 10), ['dlv_d dlv_e dlv_a dlv_9', undefined])
+  assert.deepEqual(await read(300, [], 10, 60_200), ['dlv_a dlv_9', undefined])
   const resent = await dueRows(db).readResentDeliveries(SCOPE, 200, ['dlv_9', 'dlv_a', 'dlv_c'])
   assert.deepEqual(
     resent.map(({ id }) => id),
@@ -54,7 +56,7 @@ async function collect(run: (db: Database) => Promise<unknown>): Promise<readonl
 eachMigrated('plans made on empty tables read pending deliveries alone', async (db) => {
   if (db.name !== 'postgres') return
   const statements = await collect(async (reader) => {
-    await dueRows(reader).readDueDeliveries(endpoint, 0, new Set(), 10)
+    await dueRows(reader).readDueDeliveries(endpoint, { from: 0, now: 0 }, new Set(), 10)
     await dueStore(reader).readDuePage(0, 1)
     await dueStore(reader).readEndpointSlice(0, 10)
   })

@@ -31,8 +31,10 @@ export function createSimulatedStore(world: SimulatedRows, requireAlive: () => v
       return { endpoints, next: later.length > limit ? endpoints.at(-1)?.no : undefined }
     },
     readRegistration: async (no) => world.endpoints.get(no)?.registration,
-    readDueDeliveries: async ({ no }, now, loadedIds, limit) => {
-      const others = pendingRows(no).filter((row) => !loadedIds.has(row.id))
+    readDueDeliveries: async ({ no }, { from, now }, loadedIds, limit) => {
+      const others = pendingRows(no).filter(
+        (row) => !loadedIds.has(row.id) && row.nextAt! >= from - 60_000,
+      )
       const rows = others.filter((row) => row.nextAt! <= now).slice(0, limit)
       return {
         rows: rows.map((row) => ({ ...row })),

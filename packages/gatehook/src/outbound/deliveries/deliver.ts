@@ -178,6 +178,7 @@ export class Deliverer {
       if (attempt.isProbe) endpoint.breaker.recordAbort()
       endpoint.loadedIds.delete(due.id)
       endpoint.expectDueAt(now)
+      endpoint.readFrom = 0
       return
     }
     this.counter.count(outcome)

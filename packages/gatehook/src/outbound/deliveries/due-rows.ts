@@ -40,9 +40,15 @@ const withBodies = (query: string, sqlite: string) => {
 const ITEMS = 'SELECT json_array_elements_text(CAST(? AS json))'
 const SQLITE_ITEMS = 'SELECT value FROM json_each(?)'
 const firstDue = (items: string) => `SELECT * FROM gh_deliveries
-  WHERE scope = ? AND ${OWN} = ? AND next_attempt_at <= ? AND state = 'pending'
-    AND id NOT IN (${items})
+  WHERE scope = ? AND ${OWN} = ? AND next_attempt_at >= ? AND next_attempt_at <= ?
+    AND state = 'pending' AND id NOT IN (${items})
   ORDER BY next_attempt_at, id LIMIT ?`
+/**
+ * A window is read from so long before its first delivery is expected: transactions commit late,
+ * and clocks of nodes differ. PostgreSQL has an entry of each delivery that
+ * ended since the last vacuum, which a read from the beginning would pass: 40 ms for a million.
+ */
+const LATE_MS = 60_000
 const ofEndpoint = withBodies(firstDue(ITEMS), firstDue(SQLITE_ITEMS))
 
 const byIds = withBodies(
@@ -59,8 +65,8 @@ const nextDue = prepareStatement(`SELECT MIN(next_attempt_at) FROM gh_deliveries
 type DueRows = Pick<EngineStore, 'readDueDeliveries' | 'readResentDeliveries'>
 
 export const dueRows = (reads: Reader): DueRows => ({
-  async readDueDeliveries({ no, scope }, now, loadedIds, limit) {
-    const values = [scope, no, now, JSON.stringify([...loadedIds]), limit]
+  async readDueDeliveries({ no, scope }, { from, now }, loadedIds, limit) {
+    const values = [scope, no, from - LATE_MS, now, JSON.stringify([...loadedIds]), limit]
     const [cells, [next]] = await Promise.all([
       reads.arrays(ofEndpoint(values)),
       reads.arrays(nextDue([scope, no, now])),

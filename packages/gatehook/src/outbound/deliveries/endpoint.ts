@@ -35,6 +35,8 @@ export class EndpointState implements Queued {
   readAtMs = Number.NEGATIVE_INFINITY
   /** When the first row outside of this memory is due; undefined: the engine expects none. */
   nextDueAt: number | undefined
+  /** No row outside of this memory was due before, except of transactions that committed late. */
+  readFrom = 0
   holdUntil = 0
   /** Results that are not committed. */
   unwrittenResults = 0
@@ -143,11 +145,13 @@ export class EndpointState implements Queued {
     this.#window = []
     this.#next = 0
     this.expectDueAt(now)
+    this.readFrom = 0
   }
 
   /** Notes that a row outside of this memory may be due at `at`. */
   expectDueAt(at: number): void {
     if (this.nextDueAt === undefined || at < this.nextDueAt) this.nextDueAt = at
+    if (at < this.readFrom) this.readFrom = at
   }
 
   /** When its hold or its open breaker ends; 0 when neither blocks it. */

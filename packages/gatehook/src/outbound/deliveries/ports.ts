@@ -128,6 +128,12 @@ export interface SummaryUpdate extends StoredSummary, EndpointKey {
 
 export type DisabledReason = 'gone' | 'failing' | 'creator_removed'
 
+/** When deliveries are due: until now, and from an instant before which none is expected. */
+export interface DueSpan {
+  readonly from: number
+  readonly now: number
+}
+
 export interface EngineStore {
   /** Reads which endpoints have deliveries that became due after `after`, until `until`. */
   readDuePage(after: number, until: number): Promise<DuePage>
@@ -138,10 +144,10 @@ export interface EngineStore {
    * is found on one server of a distributed database.
    */
   readRegistration(no: number, scope?: Scope): Promise<EngineRegistration | undefined>
-  /** At most `limit` deliveries due at `now`, oldest first, without those in `loadedIds`. */
+  /** At most `limit` deliveries due in a span, oldest first, without those in `loadedIds`. */
   readDueDeliveries(
     endpoint: EndpointKey,
-    now: number,
+    span: DueSpan,
     loadedIds: ReadonlySet<string>,
     limit: number,
   ): Promise<DueBatch>

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { soleLeases } from '../../../test/deliveries/sole-leases.ts'
 import { scopeOf } from '../../kernel/principal.ts'
 import { EndpointTable } from './endpoint.ts'
-import type { DueBatch, EndpointKey, EngineRegistration, EngineStore } from './ports.ts'
+import type { DueBatch, DueSpan, EndpointKey, EngineRegistration, EngineStore } from './ports.ts'
 import { ResultWriter } from './result-writer.ts'
 import { WindowFiller } from './window-filler.ts'
 
@@ -110,7 +110,7 @@ test('rows that were read beside a changed registration replace those of its win
   const store = {
     readRegistration: async () => ({ ...registration, revision }),
     readSummary: async () => undefined,
-    async readDueDeliveries(_: EndpointKey, __: number, loadedIds: ReadonlySet<string>) {
+    async readDueDeliveries(_: EndpointKey, __: unknown, loadedIds: ReadonlySet<string>) {
       reads.push([...loadedIds])
       const rows = ['a', 'b'].filter((id) => !loadedIds.has(id)).map((id) => ({ ...row, id }))
       return { rows, nextDueAt: undefined }
@@ -144,4 +144,39 @@ test('rows that were read beside a changed registration replace those of its win
   await fill()
   assert.deepEqual([endpoint.windowSize, endpoint.loadedIds.size], [2, 2])
   assert.deepEqual(reads, [[], ['a', 'b'], ['a', 'b'], []])
+})
+
+test('a window is read from where the last read ended, and from an earlier delivery', async () => {
+  const froms: number[] = []
+  const batches = [
+    { rows: [], nextDueAt: 40 },
+    { rows: [{ ...row, body: '{}' }], nextDueAt: undefined },
+  ]
+  const store = {
+    readRegistration: async () => registration,
+    readSummary: async () => undefined,
+    async readDueDeliveries(_: EndpointKey, { from }: DueSpan) {
+      froms.push(from)
+      return batches.shift() ?? { rows: [], nextDueAt: undefined }
+    },
+    readDuePage: async () => ({ endpoints: [], readUntil: 50, isComplete: true }),
+    readEndpointSlice: async () => ({ endpoints: [], next: undefined }),
+    listFailing: async () => [],
+  } as unknown as EngineStore
+  const leases = { isAlive: true, generation: 0, holds: () => true, take: async () => {} }
+  const table = new EndpointTable()
+  const clock = { now: () => 50, elapsedMs: () => 50 }
+  const results = new ResultWriter(store, clock)
+  const filler = new WindowFiller({ store, leases, clock, rate: undefined, table, results })
+  const endpoint = (await filler.findAwakened(2))!
+  const fill = async (dueAt: number) => {
+    endpoint.expectDueAt(dueAt)
+    filler.consider(endpoint, 50)
+    await filler.fill()
+  }
+  for (const dueAt of [50, 50, 50, 20]) await fill(dueAt)
+  assert.deepEqual(froms, [0, 40, 50, 20])
+  endpoint.clearWindow(50)
+  await fill(50)
+  assert.deepEqual(froms.slice(4), [0])
 })

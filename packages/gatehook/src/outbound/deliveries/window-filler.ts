@@ -10,7 +10,7 @@ import { DueScan } from './due-scan.ts'
 import type { EndpointState, EndpointTable } from './endpoint.ts'
 import { CircuitBreaker } from './endpoint-health.ts'
 import { OutcomeSummary } from './outcome-summary.ts'
-import type { EngineRegistration, EngineStore, Leases, PendingEndpoint } from './ports.ts'
+import type { DueSpan, EngineRegistration, EngineStore, Leases, PendingEndpoint } from './ports.ts'
 import type { ResultWriter } from './result-writer.ts'
 
 /** Rows in the window of one endpoint, and in all windows together. */
@@ -121,10 +121,13 @@ export class WindowFiller {
     const { store, clock } = this.#deps
     const now = clock.now()
     const { loadedIds, nextDueAt: expectedAt } = endpoint
+    const span = { from: endpoint.readFrom, now }
+    let readUntil = span.from
     endpoint.nextDueAt = undefined
+    endpoint.readFrom = Number.POSITIVE_INFINITY
     endpoint.hasChanged = false
     try {
-      const reading = await this.#readEndpoint(endpoint, now)
+      const reading = await this.#readEndpoint(endpoint, span)
       if (!this.#applyRegistration(endpoint, reading.registration, now)) {
         return endpoint.resendsToRead.clear()
       }
@@ -139,12 +142,17 @@ export class WindowFiller {
       if (!reading.due && limit <= 0) {
         return expectedAt === undefined ? undefined : endpoint.expectDueAt(expectedAt)
       }
-      const due = reading.due ?? (await store.readDueDeliveries(endpoint, now, loadedIds, limit))
+      const from = Math.min(span.from, endpoint.readFrom)
+      const due =
+        reading.due ?? (await store.readDueDeliveries(endpoint, { from, now }, loadedIds, limit))
       endpoint.appendRows(due.rows.filter((row) => !loadedIds.has(row.id)))
       if (due.nextDueAt !== undefined) endpoint.expectDueAt(due.nextDueAt)
+      readUntil = Math.min(due.nextDueAt ?? now, now)
     } catch (error) {
       endpoint.expectDueAt(expectedAt ?? now)
       throw error
+    } finally {
+      endpoint.readFrom = Math.min(endpoint.readFrom, readUntil)
     }
   }
 
@@ -152,19 +160,19 @@ export class WindowFiller {
    * Reads the registration and, in the same round trip, what the endpoint needs if the registration
    * is as before. `due` is undefined if the rows have to be read after it.
    */
-  async #readEndpoint(endpoint: EndpointState, now: number) {
+  async #readEndpoint(endpoint: EndpointState, span: DueSpan) {
     const { store } = this.#deps
     const { no, loadedIds, windowSize } = endpoint
     const before = endpoint.registration
     const limit = this.#windowLimitOf(endpoint) - windowSize
-    const isRead = limit > 0 && endpoint.blockedUntil(now) === 0
+    const isRead = limit > 0 && endpoint.blockedUntil(span.now) === 0
     const [registration, summary, due] = await Promise.all([
       store.readRegistration(no, endpoint.scope),
       endpoint.summary ??
         store
           .readSummary({ no, scope: endpoint.scope })
           .then((stored) => new OutcomeSummary(stored)),
-      isRead ? store.readDueDeliveries(endpoint, now, loadedIds, limit) : undefined,
+      isRead ? store.readDueDeliveries(endpoint, span, loadedIds, limit) : undefined,
     ])
     // The change of a registration evicts its window, whose rows were not read.
     const isEvicted = windowSize > 0 && registration?.revision !== before?.revision
@@ -192,6 +200,7 @@ export class WindowFiller {
     if (!registration?.sends || !this.#isHeld(endpoint)) {
       endpoint.clearWindow(now)
       endpoint.nextDueAt = undefined // a wake-up, or a walk, finds it once it may send
+      endpoint.readFrom = 0
       // Another node may continue it.
       if (!results.hasSummary(endpoint)) endpoint.summary = undefined
       return false
