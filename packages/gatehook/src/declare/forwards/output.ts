@@ -42,7 +42,7 @@ export function createOutputConverter(
     requireValid(readOlder(declaredPart(specs, older)))
     const converted = Object.keys(specs).map((name) => [
       name,
-      sameSpec(specs[name], newest[name]) ? body[name] : older[name],
+      Object.hasOwn(chain.renamed, name) ? older[name] : body[name],
     ])
     const further = Object.entries(body).filter(
       ([name]) => !Object.hasOwn(newest, name) && !Object.hasOwn(specs, name),
@@ -59,9 +59,6 @@ const openSpecs = (members: Parameters<typeof memberSpecsOf>[0]): FieldSpecs =>
       spec.nullable ? { ...spec, write: 'optional' } : spec,
     ]),
   ) as FieldSpecs
-
-const sameSpec = (older: MemberSpec | undefined, newest: MemberSpec | undefined): boolean =>
-  JSON.stringify(older) === JSON.stringify(newest)
 
 function parseObject(bytes: Uint8Array): AnyRow {
   let body: unknown
