@@ -121,6 +121,32 @@ eachForward('a running request is 409 for a repeat; a dry run is 400', async (ap
   assert.equal(upstream.received.length, 1)
 })
 
+for (const kind of ['sqlite', 'postgres'] as const) {
+  test(`a repeat after an unknown outcome has its key on the next day, too [${kind}]`, async (t) => {
+    const upstream = await openUpstream(t, replyJson(503, {}))
+    const api = await openService(t, kind, {
+      service: inFrontOf(upstream.url),
+      env: { GATEHOOK_TEST_CLOCK: '1' },
+    })
+    const setClock = (now: number) =>
+      api.app.clock!.set({ now, freeze: true }, { kind: 'cli', id: 'test' })
+    const midnight = Math.ceil(Date.now() / 86_400_000 + 1) * 86_400_000
+    await setClock(midnight - 1000)
+    await api.post('/api/v2/payments', { cents: 1 }, KEY)
+    await setClock(midnight + 1000)
+    const other = await api.post('/api/v2/payments', { cents: 2 }, KEY)
+    assert.equal(other.body.error, 'idempotency_key_reused')
+    upstream.respond = replyJson(200, { paid: true })
+    for (let i = 0; i < 2; i++) {
+      const { body } = await api.post('/api/v2/payments', { cents: 1 }, KEY)
+      assert.deepEqual(body, { paid: true })
+    }
+    const keys = upstream.received.map(({ headers }) => headers['idempotency-key'])
+    assert.equal(keys.length, 2)
+    assert.equal(new Set(keys).size, 1)
+  })
+}
+
 test('the answer for a caller that has left is stored', async (t) => {
   const upstream = await openUpstream(t, () => undefined)
   const api = await openService(t, 'sqlite', { service: inFrontOf(upstream.url) })

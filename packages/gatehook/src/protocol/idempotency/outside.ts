@@ -29,6 +29,7 @@ import {
   type IdempotencyRecord,
   reclaimRecord,
   releaseRecord,
+  reopenRecord,
   storeResponse,
 } from './store.ts'
 import { RESPONSE_PURPOSE, responseRow } from './tables.ts'
@@ -64,6 +65,9 @@ interface OutsideDeps {
 /** How long another node may still store the response after the time of a change. */
 const MARGIN_MS = 5_000
 
+/** How long before its end a record without a response can be claimed again. */
+const repeatableMs = ({ lastsMs }: OutsideOptions): number => RETENTION_MS - lastsMs - MARGIN_MS
+
 type Claim = { readonly id: Uint8Array } | { readonly record: IdempotencyRecord }
 
 export function createPerformOutside(deps: OutsideDeps): PerformOutside {
@@ -86,7 +90,7 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
         const record = await findRecord(tx, scope, ids, now)
         if (!record) throw inProgress()
         if (record.answer || !keys.accepted.some(matches(call, record))) return { record }
-        if (record.expires_at - RETENTION_MS + options.lastsMs + MARGIN_MS > now) throw inProgress()
+        if (record.expires_at - repeatableMs(options) > now) throw inProgress()
         if (!options.isRepeatable) throw new Failure('outcome_unknown')
         if (!(await reclaimRecord(tx, scope, record, expiresAt))) throw inProgress()
         return { id: record.id }
@@ -100,11 +104,19 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
     const text = vault.decrypt(RESPONSE_PURPOSE, row, record.answer!).toString()
     return replayOutcome(call, db, readOutcome(text))
   }
-  /** Stores the outcome for repeats, or releases the record. */
-  const settle = (call: Call, id: Uint8Array, stored: RequestOutcome | undefined) =>
+  /**
+   * Stores the outcome for repeats, or releases the record. After an unknown outcome the record
+   * stays: the repeat must be the same request, and the other system recognizes it by its id.
+   */
+  const settle = (call: Call, id: Uint8Array, result: OutsideResult, options: OutsideOptions) =>
     db.write(async (tx) => {
       const { scope } = call.principal!
-      if (!stored) return releaseRecord(tx, scope, id)
+      const { effect } = result
+      if (effect === 'none') return releaseRecord(tx, scope, id)
+      if (effect === 'unknown' && options.isRepeatable) {
+        return reopenRecord(tx, scope, id, clock.now() + repeatableMs(options))
+      }
+      const stored = storedOutcomeOf(result)
       const text = writeOutcome({ ...stored, ...rightsOf(call.principal!) })
       const response = vault.encrypt(RESPONSE_PURPOSE, responseRow(scope, id), text)
       const expiresAt = clock.now() + RETENTION_MS
@@ -129,7 +141,7 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
       const claimed = await claim(call, recordHash, options)
       if ('record' in claimed) return await replay(call, claimed.record)
       const result = await send(hash('sha256', claimed.id, 'base64url'))
-      await settle(call, claimed.id, storedOutcomeOf(result, options))
+      await settle(call, claimed.id, result, options)
       return answerOrThrow(result)
     } finally {
       running.delete(name)
@@ -146,12 +158,8 @@ function answerOrThrow({ outcome }: OutsideResult): Answer {
   throw outcome.failure
 }
 
-/** Returns what repeats get; undefined: a repeat is a new attempt. */
-function storedOutcomeOf(
-  { outcome, effect }: OutsideResult,
-  { isRepeatable }: OutsideOptions,
-): RequestOutcome | undefined {
-  if (effect === 'known') return 'answer' in outcome ? outcome : failureOutcome(outcome.failure)
-  if (effect === 'none' || isRepeatable) return undefined
-  return failureOutcome(new Failure('outcome_unknown'))
+/** Returns what repeats get. */
+function storedOutcomeOf({ outcome, effect }: OutsideResult): RequestOutcome {
+  if (effect === 'unknown') return failureOutcome(new Failure('outcome_unknown'))
+  return 'answer' in outcome ? outcome : failureOutcome(outcome.failure)
 }

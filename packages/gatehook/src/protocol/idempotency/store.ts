@@ -108,6 +108,13 @@ const release = prepareStatement(
 const reclaim = prepareStatement(`UPDATE gh_idempotency SET expires_at = ?
   WHERE scope = ? AND id = ? AND expires_at = ? AND answer IS NULL`)
 
+const reopen = prepareStatement(`UPDATE gh_idempotency SET expires_at = ?
+  WHERE scope = ? AND id = ? AND answer IS NULL`)
+
+/** Sets the end of a record without a response, so that a repeat can claim it again (§17.5). */
+export const reopenRecord = (tx: Tx, scope: number, id: Uint8Array, expiresAt: number) =>
+  tx.runLater(reopen([expiresAt, scope, id]))
+
 /** Deletes the record of a request that had no effect outside (§17.5): a repeat is a first one. */
 export const releaseRecord = (tx: Tx, scope: number, id: Uint8Array) =>
   tx.runLater(release([scope, id]))
