@@ -1,7 +1,10 @@
 /** The request log over a whole app, on both databases. */
 import assert from 'node:assert/strict'
-import { eachService, type Reply } from '../../../../test/rig/service.ts'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { eachService, openService, type Reply } from '../../../../test/rig/service.ts'
 import { service as declareService, f, resource } from '../../src/gatehook.ts'
+import { inFrontOf, openUpstream, replyJson } from '../forwards/upstream-rig.ts'
 import { openPortal } from '../portal/rig.ts'
 import { adminOf, requestIdOf } from './admin.ts'
 
@@ -360,3 +363,23 @@ eachService('the mode none selects requests of unidentified callers', async (ser
     assert.equal(series.body.totals.requests['4xx'], 1, mode)
   }
 })
+
+for (const kind of ['sqlite', 'postgres'] as const) {
+  test(`the object of a Location is bounded, and has no query [${kind}]`, async (t) => {
+    const upstream = await openUpstream(t)
+    const api = await openService(t, kind, { service: inFrontOf(upstream.url) })
+    const admin = await adminOf(api)
+    const objectOf = async (id: string) => {
+      const location = `/invoices/${id}?token=x`
+      upstream.respond = replyJson(201, { id: 1, total_cents: 1 }, { location })
+      const created = await api.post('/api/v2/invoices', { total_cents: 1 })
+      const list = await admin.get(`/admin/requests?id=${requestIdOf(created)}`)
+      assert.equal(list.status, 200, list.text)
+      return list.body.data[0].object
+    }
+    assert.equal(await objectOf('7'), 'invoices/7')
+    // An index takes no entry of this size, and no compression makes it smaller.
+    const long = randomBytes(3_900).toString('hex')
+    assert.equal(await objectOf(long), `invoices/${long}`.slice(0, 128))
+  })
+}

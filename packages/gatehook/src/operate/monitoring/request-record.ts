@@ -64,6 +64,8 @@ export interface RecordOptions {
 const PATH_CHARACTERS = 1024
 const USER_AGENT_CHARACTERS = 256
 const WARNINGS_CHARACTERS = 1024
+/** An index has it, whose entries PostgreSQL limits. */
+const OBJECT_CHARACTERS = 128
 /** Paths whose bodies and headers are never recorded. */
 const PRIVATE_PATH = /^\/(?:auth|oauth|console|keys)(?:\/|$)/
 /** Whether a response counts as an error: 4xx, 5xx, or none because the connection ended. */
@@ -111,7 +113,7 @@ export function describeRequest(
     ip: exchange.address,
     user_agent:
       userAgent === undefined ? null : textOf(redactUrl(userAgent), USER_AGENT_CHARACTERS),
-    object: objectOf(exchange, answer),
+    object: objectOf(exchange, answer, options),
     event_ids: exchange.eventIds.length === 0 ? null : eventIdsOf(exchange),
     warnings: warnings.length === 0 ? null : textOf(JSON.stringify(warnings), WARNINGS_CHARACTERS),
     trace_id: exchange.span?.traceId ?? parseTraceparent(headers.traceparent)?.traceId ?? null,
@@ -148,15 +150,19 @@ const ROW_ROUTE = /^(?:\/admin\/as\/:customer\/:mode)?\/api\/([^/]+)(\/.+)?$/
 function objectOf(
   { route, params, kind, method }: Call,
   answer: Answer | undefined,
+  { secretFields }: RecordOptions,
 ): string | null {
   if (kind !== 'api' && kind !== 'admin') return null
   if (method === 'GET' && !isError(answer)) return null
   const [, collection, rest] = ROW_ROUTE.exec(route) ?? []
   if (collection === undefined) return null
-  if (params.id !== undefined) return textOf(redactUrl(`${collection}/${params.id}`), 128)
+  const nameOf = (id: string) =>
+    textOf(redactUrl(`${collection}/${id}`, secretFields), OBJECT_CHARACTERS)
+  if (params.id !== undefined) return nameOf(params.id)
   if (rest !== undefined || answer?.status !== 201) return null
-  const location = answer.headers?.location
-  return location === undefined ? null : `${collection}/${location.split('/').at(-1)}`
+  // A route of the team, or its upstream, writes any text.
+  const location = answer.headers?.location?.split(/[?#]/, 1)[0]
+  return location === undefined ? null : nameOf(location.slice(location.lastIndexOf('/') + 1))
 }
 
 /** Returns headers and bodies of an error as JSON; null if they are not recorded. */
