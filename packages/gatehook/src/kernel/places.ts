@@ -11,7 +11,8 @@ export function createPlaces({ total: max, ofGroup }: PlaceLimits) {
   let total = 0
   return (group: string): (() => void) | undefined => {
     const count = byGroup.get(group) ?? 0
-    if (total >= max || count >= ofGroup) return undefined
+    // A group has at most as many as are free: several groups of one customer leave some.
+    if (count >= Math.min(ofGroup, max - total)) return undefined
     total++
     byGroup.set(group, count + 1)
     return () => {
