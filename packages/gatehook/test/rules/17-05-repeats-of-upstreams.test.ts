@@ -91,13 +91,19 @@ eachForward(
 eachForward('a request that had no effect is sent again', async (api, upstream) => {
   upstream.respond = replyJson(401, {})
   assert.equal((await api.post('/api/v2/invoices', body, KEY)).body.error, 'upstream_failed')
+  upstream.respond = replyJson(429, {}, { 'retry-after': '1' })
+  for (const path of ['/api/v2/invoices', '/api/v2/payments']) {
+    const limited = await api.post(path, body, KEY)
+    assert.deepEqual([limited.status, limited.headers['retry-after']], [429, '1'])
+  }
   upstream.respond = replyJson(201, created)
-  assert.equal((await api.post('/api/v2/invoices', body, KEY)).status, 201)
+  for (const path of ['/api/v2/invoices', '/api/v2/payments'])
+    assert.equal((await api.post(path, body, KEY)).status, 201)
   // Without a key a call is sent once, whatever follows.
   upstream.respond = replyJson(500, {})
   await api.post('/api/v2/invoices', body)
-  assert.equal(upstream.received.length, 3)
-  assert.equal(upstream.received[2]!.headers['idempotency-key'], undefined)
+  assert.equal(upstream.received.length, 6)
+  assert.equal(upstream.received[5]!.headers['idempotency-key'], undefined)
 })
 
 eachForward('a running request is 409 for a repeat; a dry run is 400', async (api, upstream) => {

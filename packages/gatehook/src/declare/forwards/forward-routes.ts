@@ -37,6 +37,8 @@ const STORED_BYTES_MAX = 1_048_576
 /** Redirects after which the upstream expects no repeat of the request. */
 const AFTER_EFFECT = new Set([301, 302, 303])
 const NO_BODY = new Set([204, 205, 304])
+/** Refusals before any effect, after which a repeat may succeed: none is stored. */
+const TRANSIENT = new Set([412, 425, 429])
 
 /** Returns the function that creates the handler of a route. */
 export const createForwarder =
@@ -182,9 +184,12 @@ function createResultReader(
     }
     if (status === 401 || status === 407) return failed('upstream_failed', 'none', { detail })
     if (status >= 400) {
-      if (forward!.errors !== 'wrap') return passed(call, request, response)
-      const own = { status, title: failures.upstream_refused[1] }
-      return failed('upstream_refused', 'known', { own, ...retry })
+      const refused = () => {
+        const own = { status, title: failures.upstream_refused[1] }
+        return failed('upstream_refused', 'known', { own, ...retry })
+      }
+      const result = forward!.errors === 'wrap' ? refused() : passed(call, request, response)
+      return TRANSIENT.has(status) ? { ...result, effect: 'none' } : result
     }
     if (status === 304 && method === 'GET' && !convert) return passed(call, request, response)
     if (status >= 300) {
