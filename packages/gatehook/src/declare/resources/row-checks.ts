@@ -29,7 +29,9 @@ export interface RowChecks {
    * refer to rows within its reach only, and cannot give its rows to another person (§6.7).
    */
   checkReferences(tx: Tx, reach: RowReach, values: AnyRow): Promise<void>
-  /** Requires the same of references inside values, which rules read (§15.9). */
+  /** Requires it of the fields that are references. On PostgreSQL it is one round trip. */
+  checkFields(tx: Tx, reach: RowReach, values: AnyRow): Promise<void>
+  /** Requires it of references inside values, which rules read (§15.9). */
   checkInner(tx: Tx, reach: RowReach, values: AnyRow): Promise<void>
   /** Runs a change. A duplicate of a unique value is a `conflict` that names its field. */
   checkUnique<T>(change: () => Promise<T>): Promise<T>
@@ -46,7 +48,21 @@ export function createRowChecks(
   const references = Object.entries(definition.fields).filter(([, spec]) => spec.kind === 'ref')
   const owning = owningField(definition)
   const checkInner = innerCheck(definition, storeOf)
+  const checkFields: RowChecks['checkFields'] = async (tx, { scope, owner, refersTo }, values) => {
+    const wholeScope = { scope, owner: undefined }
+    const check = async ([field, { target }]: (typeof references)[number]) => {
+      const id = values[field] as RowId | null | undefined
+      const isLimited = field === owning && owner !== undefined
+      if (id === undefined || (id === null && !isLimited)) return
+      const reach = isLimited ? { scope, owner } : refersTo ? refersTo(target!) : wholeScope
+      if (id !== null && reach && (await storeOf(target!).hold(tx, reach, id))) return
+      const message = `is not the id of a row of ${target}`
+      throw validationFailure([{ pointer: `/${field}`, code: 'not_found', message }])
+    }
+    await runTogether(tx, ...references.map((reference) => () => check(reference)))
+  }
   return {
+    checkFields,
     checkInner,
     checkRules(row) {
       for (const check of checks) {
@@ -71,20 +87,9 @@ export function createRowChecks(
         if (errors.length > 0) throw checkFailure(definition, errors, row)
       }
     },
-    async checkReferences(tx, rowReach, values) {
-      const { scope, owner, refersTo } = rowReach
-      const wholeScope = { scope, owner: undefined }
-      const check = async ([field, { target }]: (typeof references)[number]) => {
-        const id = values[field] as RowId | null | undefined
-        const isLimited = field === owning && owner !== undefined
-        if (id === undefined || (id === null && !isLimited)) return
-        const reach = isLimited ? { scope, owner } : refersTo ? refersTo(target!) : wholeScope
-        if (id !== null && reach && (await storeOf(target!).hold(tx, reach, id))) return
-        const message = `is not the id of a row of ${target}`
-        throw validationFailure([{ pointer: `/${field}`, code: 'not_found', message }])
-      }
-      await runTogether(tx, ...references.map((reference) => () => check(reference)))
-      await checkInner(tx, rowReach, values)
+    async checkReferences(tx, reach, values) {
+      await checkFields(tx, reach, values)
+      await checkInner(tx, reach, values)
     },
     async checkUnique(change) {
       try {

@@ -237,9 +237,11 @@ function rowInserter(
       ? undefined
       : record.announce?.(tx, scope as Scope, { type, collection: name })
   return async (tx: Tx, reach: RowReach, row: AnyRow): Promise<WrittenRow> => {
+    // Its statements depend on each other: the row must not be there for the later ones.
+    await checks.checkInner(tx, reach, row)
     const [, id, announced] = await runTogether(
       tx,
-      () => checks.checkReferences(tx, reach, row),
+      () => checks.checkFields(tx, reach, row),
       () => checks.checkUnique(() => store.insert(tx, reach.scope, row)),
       () => announce(tx, reach),
     )
