@@ -1,7 +1,7 @@
 /** Imports of a document, and what a later import keeps. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { forwardModule, generateForwards, mergeForwards } from './forward-code.ts'
+import { forwardModule, functionName, generateForwards, mergeForwards } from './forward-code.ts'
 
 const ok = { 200: { description: 'ok' } }
 const document = (paths: object, schemas: object = {}) => ({
@@ -119,4 +119,23 @@ test('a later import keeps edited parts, replaces others, and prints the differe
   assert.equal(gone.text, text)
   assert.ok(gone.differences.every((line) => line.startsWith('- ')))
   assert.equal(mergeForwards('export {}', []), undefined)
+})
+
+test('components have a name each, which is no word of the language or the module', () => {
+  const names = ['Fields', 'Default', 'F', 'Foo_bar', 'FooBar', 'Thing', 'ThingInput']
+  const schemaOf = (name: string) => ({
+    type: 'object',
+    properties: { [name]: { type: 'string' } },
+  })
+  const schemas = Object.fromEntries(names.map((name) => [name, schemaOf(name)]))
+  const routes = names.map((name) => {
+    const body = json({ $ref: `#/components/schemas/${name}` })
+    const post = { requestBody: body, responses: { 200: body } }
+    return [`/${name.toLowerCase()}`, { post }]
+  })
+  const code = codeOf(document(Object.fromEntries(routes), schemas))
+  const constants = [...code.matchAll(/^const (\w+) =/gm)].map(([, name]) => name)
+  assert.equal(new Set(constants).size, constants.length, constants.join())
+  for (const word of ['fields', 'default', 'f']) assert.ok(!constants.includes(word), word)
+  for (const word of ['new', 'f', 'default']) assert.equal(functionName(word), `${word}Routes`)
 })

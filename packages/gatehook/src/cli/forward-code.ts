@@ -44,8 +44,21 @@ const camelCase = (name: string): string => {
   return first + rest.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('')
 }
 
-/** Returns the name of the exported function: that of the upstream. */
-export const functionName = (upstream: string): string => camelCase(upstream)
+/** Names of the module, and words that no constant has. */
+const RESERVED = new Set(
+  (
+    'f fields api await break case catch class const continue debugger default delete do else ' +
+    'enum export extends false finally for function if implements import in instanceof interface ' +
+    'let new null package private protected public return static super switch this throw true ' +
+    'try typeof var void while with yield arguments eval'
+  ).split(' '),
+)
+
+/** Returns the name of the exported function: that of the upstream, unless it is a word. */
+export const functionName = (upstream: string): string => {
+  const name = camelCase(upstream)
+  return RESERVED.has(name) ? `${name}Routes` : name
+}
 
 interface ForeignOperation {
   readonly method: string
@@ -174,9 +187,13 @@ function constantOf(
   const component = /^#\/components\/schemas\/(\w+)$/.exec(String(objectOf(given).$ref))?.[1]
   if (code === undefined || component === undefined) return code
   const key = isSent ? `${component} (sent)` : component
-  const plain = camelCase(component) + (isSent ? 'Input' : '')
-  const name = plain === taken || !/^[a-z]/.test(plain) ? `${plain}Fields` : plain
-  schemas.set(key, { section: 'fields', key, code: `const ${name} = ${code}` })
+  const own = camelCase(component) + (isSent ? 'Input' : '')
+  const name = /^[a-z]/.test(own) && own !== taken && !RESERVED.has(own) ? own : `${own}Fields`
+  const block: CodeBlock = { section: 'fields', key, code: `const ${name} = ${code}` }
+  const others = [...schemas.values()].filter((other) => other.key !== key)
+  // Names that differ in case alone, or in the suffix, have the fields in place.
+  if (others.some((other) => other.code.startsWith(`const ${name} = `))) return code
+  schemas.set(key, block)
   return name
 }
 
