@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Call, type Endpoint, json, noContent } from './call.ts'
-import { mountEndpoints } from './mount.ts'
+import { mountEndpoints, prefixLinks } from './mount.ts'
 
 const things: Endpoint = {
   kind: 'root',
@@ -77,4 +77,12 @@ test('a handler does not run if the mount rejects the request', async () => {
     { prefix, kind: 'admin', enter: () => Promise.reject(new Error('rejected')) },
   )
   await assert.rejects(Promise.resolve(mounted!.methods.GET!.handle(callOf({ path }))), /rejected/)
+})
+
+test('links of other forms stay, as an application can send them', () => {
+  const links = { self: { href: '/x' }, next: 'https://example.com/', own: '/x', none: null }
+  const page = { data: [{ _links: links }], _links: links }
+  const read = JSON.parse(prefixLinks(JSON.stringify(page), '/p'))
+  const expected = { ...links, own: '/p/x' }
+  assert.deepEqual(read, { data: [{ _links: expected }], _links: expected })
 })

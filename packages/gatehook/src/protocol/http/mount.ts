@@ -67,10 +67,16 @@ export function prefixLinks(json: string, prefix: string): string {
   return JSON.stringify({ ...page, ...added })
 }
 
-type Links = Readonly<Record<string, string>>
+/** Paths of this API; the body of a route of the team can have other values. */
+type Links = Readonly<Record<string, unknown>>
 
 const prefixed = (links: Links, prefix: string): Links =>
-  Object.fromEntries(Object.entries(links).map(([rel, path]) => [rel, prefix + path]))
+  Object.fromEntries(
+    Object.entries(links).map(([rel, path]) => [
+      rel,
+      typeof path === 'string' && path.startsWith('/') ? prefix + path : path,
+    ]),
+  )
 
 interface LinkedPage {
   readonly _links?: Links
