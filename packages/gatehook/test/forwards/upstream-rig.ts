@@ -142,6 +142,7 @@ export const inFrontOf = (url: string, timeoutMs = 60_000) =>
       to: 'billing',
       upstreamPath: '/invoices/:id',
       scope: 'invoices:read',
+      pass: ['Accept-Encoding'],
       output: invoice,
     })
     .forward({

@@ -51,7 +51,9 @@ eachForward(
   'a declared output is converted for an older version, and has our ETag',
   async (api, upstream) => {
     upstream.respond = replyJson(200, paid, { etag: '"theirs"' })
-    const newest = await api.get('/api/v2/invoices/7', { 'if-none-match': '"theirs"' })
+    const sent = { 'if-none-match': '"theirs"', 'accept-encoding': 'gzip' }
+    const newest = await api.get('/api/v2/invoices/7', sent)
+    assert.equal(upstream.received[0]!.headers['accept-encoding'], undefined)
     assert.deepEqual([newest.status, newest.body], [200, paid])
     assert.equal(upstream.received[0]!.headers['if-none-match'], undefined)
     const older = await api.get('/api/v1/invoices/7')

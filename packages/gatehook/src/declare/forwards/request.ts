@@ -135,7 +135,7 @@ function headerReader(
   const isVendor = (text: string) =>
     text.split(',').some((part) => vendor.test(part.split(';', 1)[0]!.trim()))
   const passes = (name: string) =>
-    forward!.pass.includes(name) || (PASSING.test(name) && !(output && OF_BYTES.test(name)))
+    !(output && OF_BYTES.test(name)) && (PASSING.test(name) || forward!.pass.includes(name))
   return (call: Call, hasBody: boolean): Record<string, string> => {
     const headers: Record<string, string> = {}
     const ofConnection = (call.headers.connection ?? '').toLowerCase().split(/[\s,]+/)
