@@ -161,6 +161,7 @@ export const inFrontOf = (url: string, timeoutMs = 60_000) =>
       to: 'billing',
       upstreamPath: '/payments',
       scope: 'invoices:write',
+      query: 'pass',
       repeatable: true,
     })
     .forward({

@@ -127,6 +127,23 @@ eachForward('a running request is 409 for a repeat; a dry run is 400', async (ap
   assert.equal(upstream.received.length, 1)
 })
 
+test('a repeat with another query is another request', async (t) => {
+  const upstream = await openUpstream(t)
+  const api = await openService(t, 'sqlite', { service: inFrontOf(upstream.url) })
+  for (const [to, status] of [
+    ['ann', 200],
+    ['bob', 422],
+    ['ann', 200],
+  ] as const) {
+    const reply = await api.post(`/api/v2/payments?to=${to}`, body, KEY)
+    assert.equal(reply.status, status, reply.text)
+  }
+  assert.deepEqual(
+    upstream.received.map(({ path }) => path),
+    ['/payments?to=ann'],
+  )
+})
+
 for (const kind of ['sqlite', 'postgres'] as const) {
   test(`a repeat after an unknown outcome has its key on the next day, too [${kind}]`, async (t) => {
     const upstream = await openUpstream(t, replyJson(503, {}))

@@ -10,8 +10,9 @@ import type { Vault } from '../../kernel/secret.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { Answer, Call } from '../http/call.ts'
 import { ownerOf } from '../http/owner.ts'
+import { versionParameters } from '../http/query.ts'
 import { prefersDryRun } from './dry-run.ts'
-import { deriveRecordHash, fingerprintBody, readIdempotencyKey } from './key.ts'
+import { canonicalText, deriveRecordHash, fingerprintBody, readIdempotencyKey } from './key.ts'
 import {
   failureOutcome,
   inProgress,
@@ -77,7 +78,7 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
   const claim = (call: Call, recordHash: Buffer, options: OutsideOptions): Promise<Claim> => {
     const { scope } = call.principal!
     const { group: customer, caller } = ownerOf(call)
-    const fingerprint = fingerprintBody(keys.current, call.body)
+    const fingerprint = fingerprintBody(keys.current, contentOf(call))
     return db.write(
       async (tx): Promise<Claim> => {
         const now = clock.now()
@@ -149,9 +150,15 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
   }
 }
 
+/** Returns what a repeat must have in common, with the query: it can decide what happens. */
+function contentOf({ body, query }: Call): unknown {
+  const sent = query.entries.filter(([name]) => name !== 'api_key' && !versionParameters.has(name))
+  return sent.length === 0 ? body : [sent, canonicalText(body)]
+}
+
 const matches =
   (call: Call, record: IdempotencyRecord) => (key: Parameters<typeof fingerprintBody>[0]) =>
-    fingerprintBody(key, call.body).equals(record.fingerprint)
+    fingerprintBody(key, contentOf(call)).equals(record.fingerprint)
 
 function answerOrThrow({ outcome }: OutsideResult): Answer {
   if ('answer' in outcome) return outcome.answer
