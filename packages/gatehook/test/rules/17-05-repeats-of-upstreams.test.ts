@@ -145,7 +145,7 @@ test('a repeat with another query is another request', async (t) => {
 })
 
 for (const kind of ['sqlite', 'postgres'] as const) {
-  test(`a repeat after an unknown outcome has its key on the next day, too [${kind}]`, async (t) => {
+  test(`after an unknown outcome a repeat has its key on the next day [${kind}]`, async (t) => {
     const upstream = await openUpstream(t, replyJson(503, {}))
     const api = await openService(t, kind, {
       service: inFrontOf(upstream.url),

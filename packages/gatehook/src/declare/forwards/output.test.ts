@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { f, fields } from '../../gatehook.ts'
 import { createOutputConverter } from './output.ts'
 
-test('an older member has the converted value, also with the name and form of the newer one', () => {
+test('an older member with the name and form of a newer one has the converted value', () => {
   const cents = f.int()
   const price = fields({ id: f.int(), amount: cents }).before('v2', {
     why: 'Amounts are cents.',

@@ -150,7 +150,7 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
   }
 }
 
-/** Returns what a repeat must have in common, with the query: it can decide what happens. */
+/** Returns what a repeat must have in common: the body, and the query if there is one. */
 function contentOf({ body, query }: Call): unknown {
   const sent = query.entries.filter(([name]) => name !== 'api_key' && !versionParameters.has(name))
   return sent.length === 0 ? body : [sent, canonicalText(body)]
