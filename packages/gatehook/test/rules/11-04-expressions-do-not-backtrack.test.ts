@@ -81,6 +81,10 @@ const REVIEWED: readonly string[] = [
   String.raw`/\[\^?(?:\\[dw^$\\.*+?()[\]{}|/-]|[^\\\]])*\]/`,
   '/=+$/',
   String.raw`/^(?:\/admin\/as\/:customer\/:mode)?\/api\/([^/]+)(\/.+)?$/`,
+  // Each match begins with a character that its parts exclude.
+  String.raw`/<([^<>]*)>([^<>]*)/g`,
+  // For paths of declarations: the alternatives have no first character in common.
+  String.raw`/^(?::[a-z][a-z0-9_-]*|(?!:)(?:[\w.~!$&'()*+,;=:@-]|%[\dA-Fa-f]{2})+)$/`,
   // One class, or one character: nothing follows that could fail.
   String.raw`/[\p{L}\p{N}\p{M}]+|\p{Extended_Pictographic}/gu`,
 ]

@@ -66,7 +66,10 @@ export function configureUpstreams(
   return new Map(
     texts.map(({ url, ...rest }) => {
       const { origin, pathname } = new URL(url)
-      return [rest.name, { ...rest, origin, basePath: pathname.replace(/\/+$/, '') }]
+      return [
+        rest.name,
+        { ...rest, origin, basePath: pathname.endsWith('/') ? pathname.slice(0, -1) : pathname },
+      ]
     }),
   )
 }

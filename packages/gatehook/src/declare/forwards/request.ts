@@ -26,10 +26,11 @@ export interface ForwardedRequest {
 
 type ReadForwarded = (call: Call) => ForwardedRequest
 
-/** Headers of a client that pass. */
-const PASSING = /^(?:accept.*|content-type|if-.*|range|traceparent)$/
-/** Those that concern the bytes of a body, which a declared `output` replaces. */
-const OF_BYTES = /^(?:accept-encoding|range|if-.*)$/
+/** Whether a header of a client passes. */
+const isPassing = (name: string) =>
+  /^(?:content-type|range|traceparent)$/.test(name) || /^(?:accept|if-)/.test(name)
+/** Whether it concerns the bytes of a body, which a declared `output` replaces. */
+const isOfBytes = (name: string) => /^(?:accept-encoding|range)$/.test(name) || /^if-/.test(name)
 /** Parameters that `query: 'pass'` leaves out: credentials, and the version. */
 const CREDENTIALS: ReadonlySet<string> = new Set(['api_key', 'access_token', ...versionParameters])
 const CONTROL = /[\0-\x1f\x7f]/
@@ -135,7 +136,7 @@ function headerReader(
   const isVendor = (text: string) =>
     text.split(',').some((part) => vendor.test(part.split(';', 1)[0]!.trim()))
   const passes = (name: string) =>
-    !(output && OF_BYTES.test(name)) && (PASSING.test(name) || forward!.pass.includes(name))
+    !(output && isOfBytes(name)) && (isPassing(name) || forward!.pass.includes(name))
   return (call: Call, hasBody: boolean): Record<string, string> => {
     const headers: Record<string, string> = {}
     const ofConnection = (call.headers.connection ?? '').toLowerCase().split(/[\s,]+/)

@@ -47,12 +47,18 @@ export function responseHeadersOf(
   return passing
 }
 
+/** A comma ends a link unless it is the last one. */
+function withoutComma(parameters: string): string {
+  const text = parameters.trimEnd()
+  return text.endsWith(',') ? text.slice(0, -1).trimEnd() : text
+}
+
 /** Returns the links of a `Link` header that lead below the upstream. */
 const rewriteLinks = (text: string, context: LinkContext): string =>
   [...text.matchAll(/<([^<>]*)>([^<>]*)/g)]
     .flatMap(([, target, parameters]) => {
       const path = publicPathOf(target!, context)
-      return path === undefined ? [] : [`<${path}>${parameters!.replace(/[\s,]+$/, '')}`]
+      return path === undefined ? [] : [`<${path}>${withoutComma(parameters!)}`]
     })
     .join(', ')
 
