@@ -5,8 +5,7 @@
  * over the rest. It identifies each token that this server ever issued, so a session needs one row
  * instead of one per token. Knowledge of a session id alone is not enough to revoke the session.
  */
-import { type KeyObject, timingSafeEqual } from 'node:crypto'
-import { macOf } from '../../kernel/mac.ts'
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { Random } from '../../kernel/random.ts'
 import { type MacKeys, sha256, Vault } from '../../kernel/secret.ts'
 
@@ -23,7 +22,7 @@ const RACE_MS = 5_000
 const SUCCESSOR_PURPOSE = 'successor'
 
 const computeTag = (key: KeyObject, text: string): string =>
-  macOf(key, text).slice(0, TAG_CHARACTERS)
+  createHmac('sha256', key).update(text).digest('base64url').slice(0, TAG_CHARACTERS)
 
 /** Creates a token for a session, whose id comes from `createTimeOrderedId('ses_', …)`. */
 export function createRefreshToken(key: KeyObject, random: Random, sessionId: string): string {
