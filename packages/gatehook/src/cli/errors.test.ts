@@ -3,12 +3,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Failure } from '../kernel/failure.ts'
 import { ConfigError } from '../platform/config/config.ts'
-import { StorageError, StorageWaitError } from '../platform/storage/database.ts'
+import { StorageWaitError } from '../platform/storage/database.ts'
+import { cannotBeOpened } from '../platform/storage/postgres-errors.ts'
 import { DeclarationError } from '../protocol/fields/declaration-mistakes.ts'
 import { CommandError, reportOfError, UsageError } from './errors.ts'
 
 const errno = (more: object) => Object.assign(new Error('listen'), { syscall: 'listen', ...more })
-const lost = (code: string) => new StorageError('It is away.', { cause: { code } })
+const lost = (code?: string, message = 'It is away') =>
+  cannotBeOpened(
+    { label: 'postgres://db', verifiesByDefault: false },
+    Object.assign(new Error(message), { code }),
+  )
 
 const rows: [error: unknown, exit: number, sentences: string | RegExp][] = [
   [new ConfigError(['one', 'two']), 78, 'one|two'],
@@ -20,6 +25,8 @@ const rows: [error: unknown, exit: number, sentences: string | RegExp][] = [
   [lost('25006'), 75, /It is away/], // the only server is a standby
   [lost('53300'), 75, /It is away/], // it has no free connection
   [new StorageWaitError('No synchronous standby.'), 75, /No synchronous standby/],
+  [lost(undefined, 'Connection terminated due to connection timeout'), 75, /timeout/],
+  [lost('ENOTFOUND'), 78, /It is away/],
   [lost('28P01'), 78, /It is away/], // a wrong password
   [lost('3D000'), 78, /It is away/], // no such database
   [new Failure('not_found', 'No such thing.'), 1, 'No such thing.'],

@@ -41,9 +41,6 @@ type Errno = NodeJS.ErrnoException & {
   readonly setting?: string
 }
 
-/** Errors of the network, and of a server that starts, ends, is a standby or has no connection. */
-const TEMPORARY = /^(ECONN|ETIMEDOUT|EHOST|ENET|EAI_|EPIPE|57P0|08|25006|53300)/
-
 const hostOption = ({ setting = 'GATEHOOK_HOST' }: Errno): string => setting
 
 const listenErrors: Readonly<Record<string, (e: Errno) => ErrorReport>> = {
@@ -86,9 +83,7 @@ export function reportOfError(error: unknown): ErrorReport | undefined {
   }
   if (error instanceof NodesRunError) return { sentences: [error.message], exit: EXIT.temporary }
   if (error instanceof StorageError) {
-    const code = (error.cause as Errno | undefined)?.code ?? ''
-    const isTemporary = error instanceof StorageWaitError || TEMPORARY.test(code)
-    const exit = isTemporary ? EXIT.temporary : EXIT.configuration
+    const exit = error instanceof StorageWaitError ? EXIT.temporary : EXIT.configuration
     return { sentences: [`${error.message} (GATEHOOK_DATABASE_URL)`], exit }
   }
   if (error instanceof Failure) return reportOfFailure(error)

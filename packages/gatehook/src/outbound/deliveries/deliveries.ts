@@ -7,7 +7,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Log } from '../../kernel/log.ts'
 import { pollSecretState } from '../../platform/secrets/vault-sync.ts'
-import type { Database } from '../../platform/storage/database.ts'
+import { type Database, StorageError, StorageWaitError } from '../../platform/storage/database.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
 import type { AttemptReport } from './attempt-feed.ts'
 import type { EngineSettings } from './host.ts'
@@ -104,6 +104,14 @@ export type FromWorker =
   | { readonly attempts: AttemptReport }
   | { readonly jobsDue: true }
   | { readonly takenOver: true }
+  | { readonly unopened: UnopenedDatabase }
+
+/** The engine cannot open the database: a sentence, because a class does not leave its thread. */
+export interface UnopenedDatabase {
+  readonly sentence: string
+  /** Whether it may be opened later. */
+  readonly isTemporary: boolean
+}
 
 interface EngineThread {
   /** Returns false while the engine does not run. */
@@ -119,7 +127,7 @@ const RESTART_MAX_MS = 30_000
 
 /**
  * Starts the engine on its thread, and restarts it after a crash. Resolves when the engine runs;
- * throws when the first start fails.
+ * throws when the first start fails; `StorageError` if the database cannot be opened.
  */
 export async function startEngineThread(
   settings: EngineSettings,
@@ -143,6 +151,12 @@ export async function startEngineThread(
         if ('attempts' in message) return onAttempts(message.attempts)
         if ('jobsDue' in message) return onJobsDue()
         if ('takenOver' in message) return onTakenOver?.()
+        if ('unopened' in message) {
+          const { sentence, isTemporary } = message.unopened
+          const error = new (isTemporary ? StorageWaitError : StorageError)(sentence)
+          log.warn({ err: error }, 'the delivery engine did not start')
+          return reject(error)
+        }
         if ('figures' in message) figures = message.figures
         else resolve()
       })
@@ -163,7 +177,7 @@ export async function startEngineThread(
           pauseMs = RESTART_FIRST_MS
           log.info('the delivery engine restarted')
         },
-        () => undefined, // the error event logged it; the exit event schedules the next start
+        () => undefined, // it is logged; the exit event schedules the next start
       )
     }, pauseMs)
     pauseMs = Math.min(pauseMs * 2, RESTART_MAX_MS)

@@ -1,8 +1,10 @@
 /** The entry point of the engine's thread; `deliveries.ts` is the other end of its messages. */
 import { parentPort, workerData } from 'node:worker_threads'
+import { Failure } from '../../kernel/failure.ts'
 import { startInterval } from '../../kernel/interval.ts'
 import { createLog } from '../../kernel/log.ts'
-import type { FromWorker, ToWorker } from './deliveries.ts'
+import { StorageError, StorageWaitError } from '../../platform/storage/database.ts'
+import type { FromWorker, ToWorker, UnopenedDatabase } from './deliveries.ts'
 import { type EngineSettings, openEngineHost } from './host.ts'
 import { NO_FIGURES } from './metrics.ts'
 
@@ -13,10 +15,25 @@ const post = (message: FromWorker) => port.postMessage(message)
 const { settings, level } = workerData as { settings: EngineSettings; level: string }
 // The main thread writes the log: two threads on one pipe would interleave their lines.
 const log = createLog({ level, destination: { write: (line) => post({ log: line }) } })
+/** Returns an error as the main thread can report it; undefined for a bug. */
+function unopenedBy(error: unknown): UnopenedDatabase | undefined {
+  if (error instanceof StorageError) {
+    return { sentence: error.message, isTemporary: error instanceof StorageWaitError }
+  }
+  if (!(error instanceof Failure) || error.code !== 'storage_unavailable') return undefined
+  return { sentence: error.message, isTemporary: true }
+}
+
 const host = await openEngineHost(settings, {
   log,
   onJobsDue: () => post({ jobsDue: true }),
   onTakenOver: () => post({ takenOver: true }),
+}).catch((error: unknown) => {
+  const unopened = unopenedBy(error)
+  if (!unopened) throw error
+  post({ unopened })
+  // Connections that opened before the failure would keep the thread alive.
+  process.exit()
 })
 
 const postAttempts = () => {

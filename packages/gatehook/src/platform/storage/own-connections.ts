@@ -1,6 +1,7 @@
 /** Connections of PostgreSQL outside the pool: for one piece of work, and for notifications. */
 import type { Client, ClientBase } from 'pg'
 import { type ConnectionSource, logBrokenConnection } from './connection-source.ts'
+import { cannotBeOpened } from './postgres-errors.ts'
 
 export async function dedicate<T>(
   source: ConnectionSource,
@@ -21,6 +22,7 @@ export async function dedicate<T>(
 /** Pause before a broken listening connection is replaced. */
 const RECONNECT_PAUSE_MS = 1_000
 
+/** Throws `StorageError` if the first connection cannot be opened; later ones are replaced. */
 export async function listen(
   source: ConnectionSource,
   channel: string,
@@ -48,7 +50,9 @@ export async function listen(
     current = client
     if (isStopped) await client.end()
   }
-  await connect()
+  await connect().catch((error: unknown) => {
+    throw cannotBeOpened(source.hosts, error)
+  })
   return async () => {
     isStopped = true
     clearTimeout(timer)

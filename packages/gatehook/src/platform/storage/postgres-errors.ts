@@ -1,6 +1,6 @@
 /** Translates SQLSTATEs and network error codes to the errors that `Database` documents. Pure. */
 import { Failure } from '../../kernel/failure.ts'
-import { ConstraintError, SchemaError } from './database.ts'
+import { ConstraintError, SchemaError, StorageError, StorageWaitError } from './database.ts'
 import type { PrimaryFault } from './primary-fault.ts'
 import {
   installationMoved,
@@ -140,6 +140,28 @@ export const isConnectionLost = (error: unknown): boolean =>
   isUnreachable(error) ||
   CONNECTION_LOST_STATE.test(codeOf(error)) ||
   (error instanceof Error && CONNECTION_LOST_TEXT.test(error.message))
+
+/** Whether the same address may work later: a name that no server knows does not. */
+const mayOpenLater = (error: unknown): boolean =>
+  (isConnectionLost(error) && codeOf(error) !== 'ENOTFOUND') ||
+  isStandby(error) ||
+  isServerFull(error)
+
+const TLS_ADVICE =
+  ' A host that is not local must have a valid certificate: add sslrootcert=FILE to the address ' +
+  'for an authority of your own, or sslmode=disable for a private network.'
+
+/** Returns the error of a connection that a process needs at its start, as one sentence. */
+export function cannotBeOpened(
+  { label, verifiesByDefault }: { readonly label: string; readonly verifiesByDefault: boolean },
+  error: unknown,
+): StorageError {
+  const reason = messageOf(error) || codeOf(error)
+  const isTls = verifiesByDefault && /SSL|certificate|altnames/i.test(reason)
+  const sentence = `The database ${label} cannot be opened: ${reason}.${isTls ? TLS_ADVICE : ''}`
+  const Unopened = mayOpenLater(error) ? StorageWaitError : StorageError
+  return new Unopened(sentence, { cause: error })
+}
 
 const isSilence = (error: unknown): boolean =>
   codeOf(error) === 'ETIMEDOUT' || SILENT_TEXT.test(messageOf(error))

@@ -7,10 +7,11 @@ import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import { startInterval } from '../../kernel/interval.ts'
 import type { Log } from '../../kernel/log.ts'
 import { type ConnectionSource, createConnectionSource } from './connection-source.ts'
-import { type Promotion, type Row, type Statement, StorageError, type Value } from './database.ts'
+import type { Promotion, Row, Statement, Value } from './database.ts'
 import { dedicate, listen } from './own-connections.ts'
 import { type BatchStatement, sendBatch } from './postgres-batch.ts'
 import {
+  cannotBeOpened,
   cannotGrow,
   DurabilityLostError,
   isConnectionLost,
@@ -310,10 +311,6 @@ async function commitReplicated(session: Session): Promise<void> {
   if (warning !== undefined) throw new UnreplicatedError(warning)
 }
 
-const TLS_ADVICE =
-  ' A host that is not local must have a valid certificate: add sslrootcert=FILE to the address ' +
-  'for an authority of your own, or sslmode=disable for a private network'
-
 /** Whether the role has the rights of another one without SET ROLE; false if there is no such. */
 const HAS_OWNER = `SELECT count(*) FILTER (WHERE pg_has_role(oid, 'USAGE')) AS has FROM pg_roles
   WHERE rolname = $1`
@@ -341,11 +338,6 @@ async function requireFit(
       client.release()
     }
   } catch (error) {
-    const reason = (error as Error).message || (error as { code?: string }).code
-    const isTls = hosts.verifiesByDefault && /SSL|certificate|altnames/i.test(String(reason))
-    throw new StorageError(
-      `The database ${hosts.label} cannot be opened: ${reason}.${isTls ? `${TLS_ADVICE}.` : ''}`,
-      { cause: error },
-    )
+    throw cannotBeOpened(hosts, error)
   }
 }
