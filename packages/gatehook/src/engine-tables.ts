@@ -11,6 +11,7 @@ import { accessTables } from './identity/access/tables.ts'
 import { oauthTables } from './identity/oauth/tables.ts'
 import { peopleTables } from './identity/people/tables.ts'
 import { tokensTables } from './identity/tokens/tables.ts'
+import type { Clock } from './kernel/clock.ts'
 import { monitoringTables } from './operate/monitoring/tables.ts'
 import { systemTables } from './operate/system/tables.ts'
 import { deliveriesTables } from './outbound/deliveries/tables.ts'
@@ -21,6 +22,7 @@ import { jobsTables } from './platform/jobs/tables.ts'
 import { secretsTables } from './platform/secrets/tables.ts'
 import type { Database } from './platform/storage/database.ts'
 import {
+  applyChanges,
   type MigrateDeps,
   migrateSchema,
   pendingChanges,
@@ -60,6 +62,13 @@ export const engineSchema: Schema = { tables: engineTables, migrations }
 
 export const migrateEngine = (db: Database, deps: MigrateDeps) =>
   migrateSchema(db, engineSchema, deps)
+
+/** See `applyChanges`. */
+export const applyEngineChanges = (
+  db: Database,
+  transaction: Parameters<typeof applyChanges>[2],
+  clock: Pick<Clock, 'now'>,
+) => applyChanges(db, engineSchema, transaction, { clock })
 
 export const pendingMigrations = (db: Database) => pendingChanges(db, engineSchema)
 

@@ -3,22 +3,29 @@
 import type { App } from '../app.ts'
 import { refuseForeignTables, refuseOtherService } from '../declare/resources/database-owner.ts'
 import { type MigrationPlan, planStatements } from '../declare/resources/migration-plan.ts'
+import { migrationSql } from '../declare/resources/migration-sql.ts'
 import type { Service } from '../declare/resources/service.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { type Config, databaseTarget } from '../platform/config/config.ts'
 import { databaseExists } from '../platform/config/environment.ts'
+import type { Database } from '../platform/storage/database.ts'
 import { openDatabase } from '../platform/storage/open.ts'
+import { placeOf } from '../platform/storage/postgres-place.ts'
 import { listRunningNodes } from '../platform/storage/running-nodes.ts'
 import { isInstalled } from '../platform/storage/settings.ts'
 import { type CommandSpec, configOf, type Input } from './command.ts'
-import { EXIT } from './errors.ts'
+import { EXIT, UsageError } from './errors.ts'
 import { installation, installationOptions, withApp } from './installation.ts'
 import { alarm, countRows, dim, formatCount } from './output.ts'
+import { printableSql } from './printable-sql.ts'
 import { findService, loadService } from './service-file.ts'
 
 async function runMigrate(input: Input): Promise<number | undefined> {
-  if (input.options.plan === true) return printPlan(input)
+  const { plan, print } = input.options
+  if (plan === true && print === true) throw new UsageError('Name one: --plan or --print')
+  if (plan === true) return printPlan(input)
+  if (print === true) return printSql(input)
   const lines: string[] = []
   const onProgress = (line: string) => {
     lines.push(line)
@@ -41,6 +48,26 @@ interface PlanReport extends MigrationPlan {
 
 const NO_PLAN: PlanReport = { statements: [], rejected: [], dependent: [], nodes: [] }
 
+/** Prints what the database lacks as SQL for the migrations of a team (§17.2). */
+async function printSql(input: Input): Promise<undefined> {
+  const config = configOf(input)
+  const target = databaseTarget(config)
+  if (!target.url.startsWith('postgres')) {
+    throw new UsageError('--print writes SQL for PostgreSQL: set GATEHOOK_DATABASE_URL.')
+  }
+  const { schema } = placeOf(target)
+  const mode = { clock: wallClock, schema, onWait: input.out.progress }
+  const file = findService(input.folder)
+  const service = await loadService(file)
+  const statements = await onDatabase(config, service, !file.isDeclared, (db) =>
+    migrationSql(db, service.definition, mode),
+  )
+  input.out.result({ statements }, () =>
+    statements.length === 0 ? '-- The database is up to date.' : printableSql(input, statements),
+  )
+  return
+}
+
 /** Prints the statements of the next start; exit 1 if it would fail. */
 async function printPlan(input: Input): Promise<number> {
   const config = configOf(input)
@@ -48,26 +75,33 @@ async function printPlan(input: Input): Promise<number> {
   const file = findService(input.folder)
   const service = await loadService(file)
   const exists = databaseExists(config)
-  const plan = exists ? await readPlan(config, service, !file.isDeclared) : NO_PLAN
+  const plan = exists
+    ? await onDatabase(config, service, !file.isDeclared, (db) => readPlan(db, service))
+    : NO_PLAN
   const text = () => (exists ? formatPlan(plan) : 'There is no database yet: a start creates it.')
   out.result(plan, text)
   return plan.rejected.length > 0 ? EXIT.failed : EXIT.ok
 }
 
+async function readPlan(db: Database, { definition }: Service): Promise<PlanReport> {
+  const plan = await planStatements(db, definition)
+  const nodes = (await isInstalled(db)) ? await listRunningNodes(db, wallClock.now()) : []
+  return { ...plan, nodes: nodes.map(({ name }) => name) }
+}
+
 /** Throws what `migrate` throws before it changes anything. */
-async function readPlan(
+async function onDatabase<T>(
   config: Config,
   service: Service,
   isReference: boolean,
-): Promise<PlanReport> {
+  use: (db: Database) => Promise<T>,
+): Promise<T> {
   const db = await openDatabase(databaseTarget(config), { log: createLog({ level: 'silent' }) })
   try {
     const { definition } = service
     if (isReference) await refuseOtherService(db, definition)
     await refuseForeignTables(db, definition, { isReference })
-    const plan = await planStatements(db, definition)
-    const nodes = (await isInstalled(db)) ? await listRunningNodes(db, wallClock.now()) : []
-    return { ...plan, nodes: nodes.map(({ name }) => name) }
+    return await use(db)
   } finally {
     await db.close()
   }
@@ -104,11 +138,13 @@ export const migrate: CommandSpec = {
   options: [
     ...installationOptions,
     ['--plan', 'print the statements, their locks and estimates; change nothing'],
+    ['--print', 'print SQL for your own migrations (PostgreSQL); change nothing'],
     ['--force', 'take columns from running nodes: they answer 503 until they end'],
   ],
   config: ['databaseUrl'],
   examples: [
     ['gatehook migrate', 'before nodes of a new release start'],
+    ['gatehook migrate --print > 0007_gatehook.sql', 'what the schema lacks'],
     ['gatehook migrate --plan', 'exit 1 if a change needs a reviewed migration'],
   ],
   run: runMigrate,

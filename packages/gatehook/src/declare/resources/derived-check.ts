@@ -7,6 +7,7 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Failure } from '../../kernel/failure.ts'
 import type { Database } from '../../platform/storage/database.ts'
+import { rehearse } from '../../platform/storage/recorded-migration.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
 import { derivationSite } from '../../protocol/fields/f.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
@@ -31,7 +32,7 @@ async function checkResource(db: Database, { name, fields }: ResourceDefinition)
   const columns = columnFields(fields)
     .filter(([, { computed }]) => computed !== 'derived')
     .map(([column, spec]) => `${column} ${db.dialect.types[columnType(spec)]}`)
-  await db.migrate(async (_, ddl) => {
+  await rehearse(db, async (_, ddl) => {
     await ddl(`CREATE TEMP TABLE ${TABLE} (${columns.join(', ')})`)
     for (const [field, spec] of derivedFields(fields)) {
       await ddl(
@@ -40,7 +41,6 @@ async function checkResource(db: Database, { name, fields }: ResourceDefinition)
         throw describeError({ resource: name, field, spec }, db, error)
       })
     }
-    await ddl(`DROP TABLE ${TABLE}`)
   })
 }
 

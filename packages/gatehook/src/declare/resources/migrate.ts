@@ -166,6 +166,8 @@ export interface MigrationMode {
   readonly ignoresNodes?: boolean
   /** Computes nothing: a move copies the rows, their values, and the state of unfinished fills. */
   readonly isMoveTarget?: boolean
+  /** Leaves the rows of tables in use to a start: the statements are recorded, and rolled back. */
+  readonly isRecorded?: boolean
   /** The present, in epoch milliseconds. */
   readonly now?: () => number
 }
@@ -207,6 +209,7 @@ export async function migrateService(
   // Before the fills: nodes that run may write rows after them.
   await markAwaitedFills(db, service.resources, now())
   if (isMoveTarget) await createWordTables(db, service.resources)
+  else if (mode.isRecorded) await fillSearchIndexes(db, createdBy(pending, service), progress)
   else {
     await fillComputedFields(db, service, progress)
     await fillSearchIndexes(db, service.resources, progress)
@@ -217,6 +220,12 @@ export async function migrateService(
     unused: pending.flatMap(({ plan }) => plan.unusedIndexes),
   }
 }
+
+/** Returns the resources whose tables are new, and thus empty. */
+const createdBy = (pending: readonly PendingTable[], { resources }: ServiceDefinition) =>
+  resources.filter(({ name }) =>
+    pending.some(({ table, plan }) => table === name && isNewTable(plan)),
+  )
 
 /** Throws `DeclarationError` with a sentence per change that needs a further migration. */
 function requireAccepted(plans: readonly TablePlan[]): void {

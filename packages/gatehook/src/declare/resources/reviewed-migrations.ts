@@ -13,6 +13,8 @@ import {
 } from '../../platform/storage/database.ts'
 import { textFor } from '../../platform/storage/expressions.ts'
 import { inDialect, migrationChecksum, rehearsalSql } from '../../platform/storage/migrate.ts'
+import type { RunDdl } from '../../platform/storage/partitions/catalog.ts'
+import { rehearse } from '../../platform/storage/recorded-migration.ts'
 import { listRunningNodes, NodesRunError, namesOf } from '../../platform/storage/running-nodes.ts'
 import { sql } from '../../platform/storage/sql.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
@@ -79,8 +81,6 @@ export async function applyMigration(
   }, progress)
 }
 
-class RehearsalEnd extends Error {}
-
 /**
  * Runs the migrations of tables in one transaction, which is rolled back, and returns what `read`
  * returns at its end. Undefined if no table exists, or a migration fails: its application decides.
@@ -98,7 +98,7 @@ export async function rehearseMigrations<T>(
   if (tables.size === 0) return undefined
   let result: T | undefined
   try {
-    await db.migrate(async (tx, ddl) => {
+    const runAll = async (tx: Tx, ddl: RunDdl) => {
       const run = (migration: MigrationOptions, text: string) =>
         ddl(text).catch((error: unknown) => {
           throw describeError(migration, error)
@@ -110,11 +110,11 @@ export async function rehearseMigrations<T>(
         await run(migration, sqlFor(db, text))
       }
       result = await read(tx)
-      throw new RehearsalEnd()
-    }, onWait)
+    }
+    await rehearse(db, runAll, onWait)
   } catch (error) {
-    if (error instanceof DeclarationError) return undefined
-    if (!(error instanceof RehearsalEnd)) throw error
+    if (!(error instanceof DeclarationError)) throw error
+    return undefined
   }
   return result
 }

@@ -61,26 +61,16 @@ export async function migrateSchema(
   schema: Schema,
   { clock, onProgress, onWait }: MigrateDeps,
 ): Promise<MigrationResult> {
-  let applied: AppliedChange[] = []
+  let applied: readonly AppliedChange[] = []
   let isNew = false
   await db.migrate(async (tx, ddl) => {
-    const recorded = await readRecorded(db, tx)
-    isNew = recorded.length === 0
-    applied = missingOf(schema, recorded)
-    if (isNew) {
-      onProgress?.(CREATION)
-      await createTables(db, ddl, schema.tables, clock.now())
-    }
-    for (const { number, name, sql: text, additive } of schema.migrations) {
-      if (!applied.some((change) => change.number === number)) continue
-      if (!isNew) {
-        onProgress?.({ number, name })
-        await ddl(inDialect(text, db.dialect))
-      }
-      const checksum = migrationChecksum(text)
-      await record(tx, { number, name }, { checksum, additive: additive ? 1 : 0 }, clock.now())
-    }
-    if (isNew) await record(tx, CREATION, { checksum: null, additive: 0 }, clock.now())
+    applied = await applyChanges(
+      db,
+      schema,
+      { tx, ddl },
+      { clock, ...(onProgress && { onProgress }) },
+    )
+    isNew = isCreation(applied)
     if (db.name !== 'postgres') return
     if (!db.dialect.distributed) await alignTransactionEpoch(tx, schema.tables, ddl)
     await storeTimeline(tx, ddl)
@@ -90,6 +80,33 @@ export async function migrateSchema(
     await db.migrate((tx, ddl) => alignEpochOfServers(tx, schema.tables, ddl), onWait)
   }
   return { applied, version: newestOf(schema) }
+}
+
+/** Creates the tables, or applies the missing migrations. Returns the changes. */
+export async function applyChanges(
+  db: Database,
+  schema: Schema,
+  { tx, ddl }: { readonly tx: Tx; readonly ddl: RunDdl },
+  { clock, onProgress }: Pick<MigrateDeps, 'onProgress'> & { clock: Pick<Clock, 'now'> },
+): Promise<readonly AppliedChange[]> {
+  const recorded = await readRecorded(db, tx)
+  const isNew = recorded.length === 0
+  const applied = missingOf(schema, recorded)
+  if (isNew) {
+    onProgress?.(CREATION)
+    await createTables(db, ddl, schema.tables, clock.now())
+  }
+  for (const { number, name, sql: text, additive } of schema.migrations) {
+    if (!applied.some((change) => change.number === number)) continue
+    if (!isNew) {
+      onProgress?.({ number, name })
+      await ddl(inDialect(text, db.dialect))
+    }
+    const checksum = migrationChecksum(text)
+    await record(tx, { number, name }, { checksum, additive: additive ? 1 : 0 }, clock.now())
+  }
+  if (isNew) await record(tx, CREATION, { checksum: null, additive: 0 }, clock.now())
+  return applied
 }
 
 /**

@@ -1,6 +1,8 @@
 /** The place of the tables in a database of PostgreSQL: their schema, their owner, their lock. */
 import { hash } from 'node:crypto'
 import { type DatabaseTarget, DEFAULT_SCHEMA } from '../../kernel/database-target.ts'
+import type { Reader } from './database.ts'
+import { sql } from './sql.ts'
 
 /** Where the tables are, and who may change them. */
 export interface PostgresPlace {
@@ -22,6 +24,10 @@ export const placeOf = ({
   channel: (name) => `${name}_${hash('sha256', schema).slice(0, 16)}`,
   assumeOwner: (duration) => (owner === undefined ? [] : [`SET ${duration} ROLE "${owner}"`]),
 })
+
+/** Whether the schema exists. */
+export const placeExists = async (reader: Reader, schema: string): Promise<boolean> =>
+  (await reader.get(sql`SELECT to_regnamespace(quote_ident(${schema})) AS name`))?.name != null
 
 /**
  * One migration runs at a time on all nodes, and no role without rights on the table can hold it
