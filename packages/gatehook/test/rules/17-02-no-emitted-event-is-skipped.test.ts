@@ -53,7 +53,7 @@ test('an event is recorded after its role has lost the grant', async (t) => {
 })
 
 /** A recorder of the app's database that records by a function. */
-const recorderWith = ({ app: { db } }: TestApp, record: unknown) =>
+const recorderWith = ({ app: { db } }: TestApp, record: unknown, isOfCustomer = true) =>
   createEmissionRecorder({
     db,
     clock: { now: Date.now, elapsedMs: () => 0 },
@@ -61,7 +61,7 @@ const recorderWith = ({ app: { db } }: TestApp, record: unknown) =>
     record: Object.assign(record as () => void, { announce }) as never,
     readObject: (_, object) => JSON.stringify(object),
     isDeclared: () => true,
-    hasCustomer: async () => true,
+    hasCustomer: async () => isOfCustomer,
     declaration: 'this',
   })
 const announce = async (_tx: unknown, _scope: unknown, _event: unknown, origin: { id: string }) =>
@@ -102,6 +102,13 @@ test('many events of one customer keep no event of another one waiting', async (
   assert.equal(recorded.length, 401)
   const place = recorded.indexOf(id)
   assert.ok(place < 200, String(place))
+})
+
+test('an event of a deleted customer leaves nothing, and no key', async (t) => {
+  const { app, connect, query } = await openEmitter(t)
+  await emit(await connect(), 'invoice.paid', PAID, { ...DEFAULT, key: 'ada@example.com' })
+  await recorderWith(app, () => assert.fail(), false).run()
+  assert.deepEqual(await query('SELECT key FROM one.gh_emissions'), [])
 })
 
 test('a migration waits 50 ms for a lock, at each attempt', async (t) => {

@@ -50,16 +50,10 @@ export function createEmissionRecorder(deps: EmissionDeps): EmissionRecorder {
   let sweptMs = Number.NEGATIVE_INFINITY
   /** The held event that a sweep tried last: one that fails again stops no later one. */
   let lastHeld = 0
-  const hold = (tx: Tx, { no, id, type }: store.Emission, error: Error) => {
-    const problem = error.message.slice(0, PROBLEM_MAX)
-    tx.afterCommit(() => log.warn({ event: id, type, problem }, 'an emitted event is held'))
-    // Another failure may be temporary: each sweep repeats it.
-    const refusedBy = error instanceof Misfit || error instanceof Failure ? declaration : ''
-    return store.holdEmission(tx, no, { declaration: refusedBy, problem, now: clock.now() })
-  }
   /** Records the events of rows; holds those that do not fit. */
   const move = async (tx: Tx, nos: readonly number[]) => {
     const done: number[] = []
+    const ownerless: number[] = []
     const customers = new Map<Scope, Promise<boolean>>()
     const isOfCustomer = ({ scope }: store.Emission) => {
       if (!customers.has(scope)) customers.set(scope, hasCustomer(tx, scope))
@@ -67,15 +61,18 @@ export function createEmissionRecorder(deps: EmissionDeps): EmissionRecorder {
     }
     for (const emission of await store.lockEmissions(tx, nos)) {
       try {
-        if (await isOfCustomer(emission)) await recordOne(deps, tx, emission)
+        const isOwned = await isOfCustomer(emission)
+        if (isOwned) await recordOne(deps, tx, emission)
         else tx.afterCommit(() => log.warn({ event: emission.id }, OF_NO_CUSTOMER))
-        done.push(emission.no)
+        const ended = isOwned ? done : ownerless
+        ended.push(emission.no)
       } catch (error) {
         if (!(error instanceof Misfit)) throw error
-        await hold(tx, emission, error)
+        await hold(deps, tx, emission, error)
       }
     }
     store.endEmissions(tx, done, KEY_HOURS * 3_600_000)
+    if (ownerless.length > 0) store.dropEmissions(tx, ownerless)
   }
   const moveEach = async (nos: readonly number[]) => {
     for (const no of nos) {
@@ -85,7 +82,7 @@ export function createEmissionRecorder(deps: EmissionDeps): EmissionRecorder {
         if (isOutage(error)) throw error
         await db.write(async (tx) => {
           for (const emission of await store.lockEmissions(tx, [no])) {
-            await hold(tx, emission, error as Error)
+            await hold(deps, tx, emission, error as Error)
           }
         })
       }
@@ -133,6 +130,15 @@ export function createEmissionRecorder(deps: EmissionDeps): EmissionRecorder {
       seen = snapshot
     },
   }
+}
+
+function hold(deps: EmissionDeps, tx: Tx, { no, id, type }: store.Emission, error: Error) {
+  const { clock, declaration, log } = deps
+  const problem = error.message.slice(0, PROBLEM_MAX)
+  tx.afterCommit(() => log.warn({ event: id, type, problem }, 'an emitted event is held'))
+  // Another failure may be temporary: each sweep repeats it.
+  const refusedBy = error instanceof Misfit || error instanceof Failure ? declaration : ''
+  return store.holdEmission(tx, no, { declaration: refusedBy, problem, now: clock.now() })
 }
 
 /** Held events that one sweep tries. */

@@ -132,6 +132,12 @@ export function endEmissions(tx: Tx, nos: readonly number[], keyForMs: number): 
   tx.runLater(remove([listOf(nos)]))
 }
 
+const dropped = prepareStatement('DELETE FROM gh_emissions WHERE no = ANY (CAST(? AS BIGINT[]))')
+
+/** Deletes emissions of deleted customers, with their keys. */
+export const dropEmissions = (tx: Tx, nos: readonly number[]): void =>
+  tx.runLater(dropped([listOf(nos)]))
+
 interface Refusal {
   readonly declaration: string
   readonly problem: string
