@@ -13,8 +13,14 @@ import type { AnyRow } from '../resources/resource.ts'
 import { memberSpecsOf } from '../resources/route-output.ts'
 import { toWire } from '../resources/validate.ts'
 
+const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown }
+
 /** The body of an upstream violates its declaration; the message is for the log. */
 export class InvalidOutput extends Error {}
+
+type Members = Readonly<Record<string, MemberSpec>>
+
+const utf8 = new TextDecoder()
 
 type ConvertOutput = (body: Uint8Array, version: string) => string
 
@@ -33,21 +39,22 @@ export function createOutputConverter(
     }),
   )
   return (bytes, version) => {
-    const body = parseObject(bytes)
+    const body = parseObject(bytes, newest)
     const values = requireValid(read(declaredPart(newest, body)))
     const { specs, chain, read: readOlder } = forms.get(version)!
     if (chain.isEmpty) return textOf(body, bytes)
+    const exact = parseExactly(bytes)
     const nulls = Object.fromEntries(Object.keys(newest).map((name) => [name, null]))
     const older = toWire(specs, chain.down({ ...nulls, ...values }))
     requireValid(readOlder(declaredPart(specs, older)))
     const converted = Object.keys(specs).map((name) => [
       name,
-      Object.hasOwn(chain.renamed, name) ? older[name] : body[name],
+      Object.hasOwn(chain.renamed, name) ? older[name] : exact[name],
     ])
-    const further = Object.entries(body).filter(
+    const further = Object.entries(exact).filter(
       ([name]) => !Object.hasOwn(newest, name) && !Object.hasOwn(specs, name),
     )
-    return JSON.stringify(Object.fromEntries([...converted, ...further]))
+    return stringify(Object.fromEntries([...converted, ...further]))
   }
 }
 
@@ -60,15 +67,37 @@ const openSpecs = (members: Parameters<typeof memberSpecsOf>[0]): FieldSpecs =>
     ]),
   ) as FieldSpecs
 
-function parseObject(bytes: Uint8Array): AnyRow {
+/** Parses a body: strictly what is declared. */
+function parseObject(bytes: Uint8Array, members: Members): AnyRow {
   let body: unknown
   try {
-    body = parseJsonBody(bytes)
+    body = parseJsonBody(bytes, (path) => isDeclared({ members }, path))
   } catch (error) {
     throw new InvalidOutput(error instanceof Failure ? error.message : 'the body is not JSON')
   }
   if (!isPlainObject(body)) throw new InvalidOutput('the body is not an object')
   return body
+}
+
+/** Parses a body that was validated. Numbers keep their digits. */
+const parseExactly = (bytes: Uint8Array): AnyRow =>
+  withinStack(() =>
+    JSON.parse(utf8.decode(bytes), (_name, value: unknown, context?: { source?: string }) => {
+      const text = typeof value === 'number' ? context?.source : undefined
+      return text === undefined || text === String(value) ? value : rawJSON(text)
+    }),
+  )
+
+const stringify = (value: AnyRow): string => withinStack(() => JSON.stringify(value))
+
+/** Runs a function that recurs into a value. */
+function withinStack<T>(run: () => T): T {
+  try {
+    return run()
+  } catch (error) {
+    if (error instanceof RangeError) throw new InvalidOutput('the body is nested too deep')
+    throw error
+  }
 }
 
 function requireValid({ values, errors }: ReturnType<ReturnType<typeof createObjectReader>>) {
@@ -79,15 +108,31 @@ function requireValid({ values, errors }: ReturnType<ReturnType<typeof createObj
 
 /** Returns the text of a body, without the member that the engine adds. */
 function textOf(body: AnyRow, bytes: Uint8Array): string {
-  const { _warnings, ...rest } = body
-  const isEmpty = Object.keys(rest).length === 0
-  return _warnings !== undefined || isEmpty
-    ? JSON.stringify(rest)
-    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8').trim()
+  const isEmpty = Object.keys(body).every((name) => name === '_warnings')
+  if (body._warnings !== undefined || isEmpty) {
+    const { _warnings, ...rest } = parseExactly(bytes)
+    return stringify(rest)
+  }
+  return utf8.decode(bytes).trim()
+}
+
+/** Returns whether a path leads to what is declared: also what a value without members contains. */
+function isDeclared(
+  declared: Pick<MemberSpec, 'members' | 'items'>,
+  path: Iterable<string | number>,
+): boolean {
+  let spec = declared
+  for (const name of path) {
+    if (spec.items) spec = spec.items
+    else if (!spec.members) return true
+    else if (!Object.hasOwn(spec.members, name)) return false
+    else spec = spec.members[name]!
+  }
+  return true
 }
 
 /** Returns the declared members of an object, also of objects in it. */
-function declaredPart(members: Readonly<Record<string, MemberSpec>>, value: AnyRow): AnyRow {
+function declaredPart(members: Members, value: AnyRow): AnyRow {
   const names = Object.keys(members).filter((name) => Object.hasOwn(value, name))
   return Object.fromEntries(names.map((name) => [name, declaredValue(members[name]!, value[name])]))
 }

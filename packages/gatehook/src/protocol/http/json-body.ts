@@ -29,12 +29,16 @@ export function countJsonValues(bytes: Uint8Array, max: number): number {
 // The decoder skips a byte order mark, which some clients send (allowed by RFC 8259 §8.1).
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
+/** Returns whether the value at a path may have no mistake; a path names members and elements. */
+type IsStrict = (path: Iterable<string | number>) => boolean
+
 /**
  * Parses a body.
  *
+ * @param isStrict - default: everywhere
  * @throws `invalid_json` (400) with the mistake and its position as a JSON pointer.
  */
-export function parseJsonBody(bytes: Uint8Array): unknown {
+export function parseJsonBody(bytes: Uint8Array, isStrict: IsStrict = () => true): unknown {
   let text: string
   try {
     text = utf8.decode(bytes)
@@ -49,7 +53,7 @@ export function parseJsonBody(bytes: Uint8Array): unknown {
     const where = position === undefined ? '' : ` It breaks at character ${position}.`
     throw new Failure('invalid_json', `The body is not valid JSON.${where}`)
   }
-  checkStrictly(text)
+  checkStrictly(text, isStrict)
   return value
 }
 
@@ -61,6 +65,11 @@ interface ScanFrame {
   /** The name of the current member (none yet: `undefined`), or the index of the element. */
   at: string | number | undefined
 }
+
+type Mistake = readonly [code: MistakeCode, reason: string]
+
+/** Throws for a mistake in the current value where it is strict, or in the name of a member. */
+type Reject = (mistake: Mistake, member?: string) => void
 
 const SPACE = 32
 const QUOTE = 34
@@ -74,8 +83,12 @@ const OPEN_OBJECT = 123
 const CLOSE_OBJECT = 125
 
 /** Scans a valid JSON text once, token by token. */
-function checkStrictly(text: string): void {
+function checkStrictly(text: string, isStrict: IsStrict): void {
   const frames: ScanFrame[] = []
+  const reject: Reject = (mistake, member) => {
+    const count = frames.length - (member === undefined ? 0 : 1)
+    if (isStrict(pathOf(frames, count, member))) throw rejection(mistake, pathOf(frames, count))
+  }
   let frame: ScanFrame | undefined
   let nameNext = false
   const token = /["\-0-9,[\]{}]/g
@@ -90,19 +103,19 @@ function checkStrictly(text: string): void {
       const raw = text.slice(i + 1, end)
       // A malformed name is a mistake of its object, not of the previous member.
       const string = raw.includes('\\')
-        ? decodeString(text.slice(i, end + 1), nameNext ? frames.slice(0, -1) : frames)
+        ? decodeString(text.slice(i, end + 1), nameNext, reject)
         : raw
       if (nameNext) {
         nameNext = false
-        enterMember(frame!, string, frames)
+        enterMember(frame!, string, frames.at(-2), reject)
       }
       i = end
     } else if (code === COMMA) {
       if (frame!.isObject) nameNext = true
       else (frame!.at as number)++
     } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
-      if (frames.length === MAX_DEPTH) {
-        throw rejection('too_deep', `it is nested deeper than ${MAX_DEPTH} levels`, frames)
+      if (frames.length >= MAX_DEPTH) {
+        reject(['too_deep', `it is nested deeper than ${MAX_DEPTH} levels`])
       }
       nameNext = code === OPEN_OBJECT
       frame = { isObject: nameNext, names: undefined, at: nameNext ? undefined : 0 }
@@ -112,7 +125,7 @@ function checkStrictly(text: string): void {
       frame = frames[frames.length - 1]
       nameNext = false
     } else if (code === MINUS || (code > 47 && code < COLON)) {
-      i = endOfNumber(text, i, frames)
+      i = endOfNumber(text, i, reject)
     }
   }
 }
@@ -130,35 +143,41 @@ function endOfString(text: string, start: number): number {
 }
 
 /** Decodes a string with escapes: only these can contain NUL or half a surrogate pair. */
-function decodeString(literal: string, frames: readonly ScanFrame[]): string {
+function decodeString(literal: string, isName: boolean, reject: Reject): string {
   const string = JSON.parse(literal) as string
-  if (string.includes('\0')) throw rejection('nul', 'a string contains NUL', frames)
+  const member = isName ? string : undefined
+  if (string.includes('\0')) reject(['nul', 'a string contains NUL'], member)
   if (!string.isWellFormed()) {
-    throw rejection('lone_surrogate', 'a string contains half a surrogate pair', frames)
+    reject(['lone_surrogate', 'a string contains half a surrogate pair'], member)
   }
   return string
 }
 
-function enterMember(frame: ScanFrame, name: string, frames: readonly ScanFrame[]): void {
+function enterMember(
+  frame: ScanFrame,
+  name: string,
+  parent: ScanFrame | undefined,
+  reject: Reject,
+): void {
   const previous = frame.at as string | undefined
   frame.at = name
   if (name === '__proto__') {
-    throw rejection('prototype_key', 'a member is named __proto__', frames)
+    reject(['prototype_key', 'a member is named __proto__'])
   }
-  if (name === 'prototype' && frames[frames.length - 2]?.at === 'constructor') {
-    throw rejection('prototype_key', 'a member is named constructor.prototype', frames)
+  if (name === 'prototype' && parent?.at === 'constructor') {
+    reject(['prototype_key', 'a member is named constructor.prototype'])
   }
   if (previous === undefined) return
   const names = (frame.names ??= new Set([previous]))
   if (names.size === names.add(name).size) {
-    throw rejection('duplicate_member', 'a member is repeated in one object', frames)
+    reject(['duplicate_member', 'a member is repeated in one object'])
   }
 }
 
 /**
  * Checks a number. Integers below 16 digits are safe; only longer and scaled numbers are parsed.
  */
-function endOfNumber(text: string, start: number, frames: readonly ScanFrame[]): number {
+function endOfNumber(text: string, start: number, reject: Reject): number {
   let end = start + 1
   let integer = true
   for (; end < text.length; end++) {
@@ -170,19 +189,21 @@ function endOfNumber(text: string, start: number, frames: readonly ScanFrame[]):
   }
   if (integer && end - start < 16) return end - 1
   const mistake = findNumberMistake(text.slice(start, end))
-  if (mistake) throw rejection(...mistake, frames)
+  if (mistake) reject(mistake)
   return end - 1
 }
 
-function rejection(code: MistakeCode, reason: string, frames: readonly ScanFrame[]): Failure {
-  const pointer = frames
-    .map(
-      (frame) =>
-        `/${String(frame.at ?? '')
-          .replaceAll('~', '~0')
-          .replaceAll('/', '~1')}`,
-    )
-    .join('')
+/** Returns the path of the first frames, and of a member in them. */
+function* pathOf(frames: readonly ScanFrame[], count: number, member?: string) {
+  for (let n = 0; n < count; n++) yield frames[n]!.at ?? ''
+  if (member !== undefined) yield member
+}
+
+function rejection([code, reason]: Mistake, path: Iterable<string | number>): Failure {
+  const escaped = Array.from(path, (name) =>
+    String(name).replaceAll('~', '~0').replaceAll('/', '~1'),
+  )
+  const pointer = escaped.map((name) => `/${name}`).join('')
   const message = `The body is not accepted: ${reason}.`
   return new Failure('invalid_json', message, { errors: [{ pointer, code, message }] })
 }
