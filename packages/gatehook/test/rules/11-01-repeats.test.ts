@@ -3,10 +3,12 @@ import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { failAt } from '../../../../test/rig/faults.ts'
 import { type Caller, eachService, type Reply } from '../../../../test/rig/service.ts'
+import { f, service } from '../../src/gatehook.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import type { Call } from '../../src/protocol/http/call.ts'
+import { Query } from '../../src/protocol/http/query.ts'
 import { createPerform } from '../../src/protocol/idempotency/perform.ts'
 import { purgeRecords } from '../../src/protocol/idempotency/store.ts'
 
@@ -36,6 +38,35 @@ eachService(
     assert.equal((await service.get(path)).body.name, 'C')
     assert.equal(await count(service), 1)
   },
+)
+
+const transfers = service({
+  name: 'bank',
+  versions: { v1: { released: '2025-06-01' } },
+  resources: [],
+}).route({
+  method: 'POST',
+  path: '/transfers',
+  scope: 'transfers:write',
+  summary: 'Transfer to an account',
+  query: { to: f.string() },
+  output: { to: f.string() },
+  handle: async ({ query }) => ({ body: { to: query.to } }),
+})
+
+eachService(
+  'another query is another request',
+  async ({ post }) => {
+    for (const [to, status] of [
+      ['ann', 200],
+      ['bob', 422],
+      ['ann', 200],
+    ] as const) {
+      const reply = await post(`/api/v1/transfers?to=${to}`, undefined, key('a'))
+      assert.deepEqual([reply.status, reply.body.to], [status, status === 200 ? to : undefined])
+    }
+  },
+  { service: transfers },
 )
 
 eachService('another body is 422 and a malformed key 400, without effect', async (service) => {
@@ -175,6 +206,7 @@ eachMigrated('a response with a secret is stored encrypted, for one hour', async
     path: '/x',
     version: undefined,
     body: {},
+    query: Query.empty,
     rawHeaders: ['Idempotency-Key', 'k'],
     principal: { scope, kind: 'key', subject: 's', scopes: new Set() },
   } as unknown as Call

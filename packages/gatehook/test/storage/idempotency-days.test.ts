@@ -15,6 +15,7 @@ import type { Database } from '../../src/platform/storage/database.ts'
 import { readPartitions } from '../../src/platform/storage/partitions/catalog.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import type { Call } from '../../src/protocol/http/call.ts'
+import { Query } from '../../src/protocol/http/query.ts'
 import { createPerform } from '../../src/protocol/idempotency/perform.ts'
 import { recordIdsAt } from '../../src/protocol/idempotency/record-ids.ts'
 import { purgeRecords } from '../../src/protocol/idempotency/store.ts'
@@ -32,6 +33,7 @@ const callOf = (key: string) =>
     method: 'POST',
     path: '/x',
     version: undefined,
+    query: Query.empty,
     body: {},
     rawHeaders: ['Idempotency-Key', key],
     principal: { scope: scopeOf(1, 'live'), kind: 'key', subject: 's', scopes: new Set() },

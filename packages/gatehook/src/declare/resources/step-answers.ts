@@ -25,7 +25,7 @@ import type { Answer, Call } from '../../protocol/http/call.ts'
 import { ownerOfPrincipal } from '../../protocol/http/owner.ts'
 import { prefersDryRun } from '../../protocol/idempotency/dry-run.ts'
 import {
-  canonicalText,
+  contentText,
   deriveRecordHash,
   readIdempotencyKey,
 } from '../../protocol/idempotency/key.ts'
@@ -75,7 +75,7 @@ export function createStepAnswers(catalog: Catalog, deps: AnswerDeps): AnswerReq
         const job = await findRequestJob(db, hash)
         const isLive = job && (job.purge_at === null || job.purge_at > clock.now())
         if (isLive) {
-          if (job.id !== comparedJob) await requireSameBody(requests, job.id, call)
+          if (job.id !== comparedJob) await requireSame(requests, job.id, call)
           comparedJob = job.id
           const stored = await requests.readResponse(job.id)
           if (stored) return replayOutcome(call, db, stored)
@@ -167,9 +167,9 @@ async function continueJob({ lane }: Pick<AnswerDeps, 'lane'>, job: RequestJob) 
   return attempt && { id: job.id, ...attempt }
 }
 
-async function requireSameBody(requests: StoredRequests, job: string, call: Call): Promise<void> {
+async function requireSame(requests: StoredRequests, job: string, call: Call): Promise<void> {
   const { call: first } = await requests.read(job)
-  if (canonicalText(first.body) !== canonicalText(call.body)) {
+  if (contentText(first) !== contentText(call)) {
     throw new Failure('idempotency_key_reused')
   }
 }

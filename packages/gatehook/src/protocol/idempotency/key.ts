@@ -4,6 +4,7 @@ import { Failure } from '../../kernel/failure.ts'
 import { credentialName } from '../../kernel/principal.ts'
 import type { Call } from '../http/call.ts'
 import { MediaBody } from '../http/media-body.ts'
+import { versionParameters } from '../http/query.ts'
 
 const KEY_MAX_CHARACTERS = 255
 
@@ -36,15 +37,23 @@ export function deriveRecordHash(call: Call, key: string): Buffer {
   return hash('sha256', JSON.stringify(parts), 'buffer')
 }
 
+type Content = Pick<Call, 'body' | 'query'>
+
 /**
- * Computes the HMAC of a body, independent of member order and white space. It is keyed because a
- * body may contain a password: a bare hash would allow a reader of the database to guess it.
+ * Computes the HMAC of what a repeat must have in common. It is keyed because a body may contain a
+ * password: a bare hash would allow a reader of the database to guess it.
  */
-export const fingerprintBody = (key: KeyObject, body: unknown): Buffer =>
-  createHmac('sha256', key).update(canonicalText(body)).digest()
+export const fingerprintCall = (key: KeyObject, call: Content): Buffer =>
+  createHmac('sha256', key).update(contentText(call)).digest()
+
+/** Returns what a repeat must have in common: the body, and the query if there is one. */
+export function contentText({ body, query }: Content): string {
+  const sent = query.entries.filter(([name]) => name !== 'api_key' && !versionParameters.has(name))
+  return (sent.length === 0 ? '' : `${JSON.stringify(sent)}\n`) + canonicalText(body)
+}
 
 /** Returns a body as text that does not depend on member order and white space; bytes as a hash. */
-export const canonicalText = (body: unknown): string =>
+const canonicalText = (body: unknown): string =>
   body instanceof MediaBody
     ? JSON.stringify([body.contentType, hash('sha256', body.bytes)])
     : (JSON.stringify(canonicalize(body)) ?? '')

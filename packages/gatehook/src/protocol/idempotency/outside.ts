@@ -10,9 +10,8 @@ import type { Vault } from '../../kernel/secret.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { Answer, Call } from '../http/call.ts'
 import { ownerOf } from '../http/owner.ts'
-import { versionParameters } from '../http/query.ts'
 import { prefersDryRun } from './dry-run.ts'
-import { canonicalText, deriveRecordHash, fingerprintBody, readIdempotencyKey } from './key.ts'
+import { deriveRecordHash, fingerprintCall, readIdempotencyKey } from './key.ts'
 import {
   failureOutcome,
   inProgress,
@@ -69,7 +68,10 @@ const MARGIN_MS = 5_000
 /** How long before its end a record without a response can be claimed again. */
 const repeatableMs = ({ lastsMs }: OutsideOptions): number => RETENTION_MS - lastsMs - MARGIN_MS
 
-type Claim = { readonly id: Uint8Array } | { readonly record: IdempotencyRecord }
+/** `isResent`: an earlier attempt has an unknown outcome. */
+type Claim =
+  | { readonly id: Uint8Array; readonly isResent: boolean }
+  | { readonly record: IdempotencyRecord }
 
 export function createPerformOutside(deps: OutsideDeps): PerformOutside {
   const { db, clock, vault, recordChange } = deps
@@ -78,7 +80,7 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
   const claim = (call: Call, recordHash: Buffer, options: OutsideOptions): Promise<Claim> => {
     const { scope } = call.principal!
     const { group: customer, caller } = ownerOf(call)
-    const fingerprint = fingerprintBody(keys.current, contentOf(call))
+    const fingerprint = fingerprintCall(keys.current, call)
     return db.write(
       async (tx): Promise<Claim> => {
         const now = clock.now()
@@ -86,7 +88,7 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
         const expiresAt = now + RETENTION_MS
         if (await claimRecord(tx, db.dialect, { scope, ids, fingerprint, expiresAt, now })) {
           await recordChange(tx, call)
-          return { id: ids.current }
+          return { id: ids.current, isResent: false }
         }
         const record = await findRecord(tx, scope, ids, now)
         if (!record) throw inProgress()
@@ -94,7 +96,7 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
         if (record.expires_at - repeatableMs(options) > now) throw inProgress()
         if (!options.isRepeatable) throw new Failure('outcome_unknown')
         if (!(await reclaimRecord(tx, scope, record, expiresAt))) throw inProgress()
-        return { id: record.id }
+        return { id: record.id, isResent: true }
       },
       { customer, caller },
     )
@@ -142,7 +144,8 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
       const claimed = await claim(call, recordHash, options)
       if ('record' in claimed) return await replay(call, claimed.record)
       const result = await send(hash('sha256', claimed.id, 'base64url'))
-      await settle(call, claimed.id, result, options)
+      const effect = claimed.isResent ? effectAfterUnknown(result) : result.effect
+      await settle(call, claimed.id, { ...result, effect }, options)
       return answerOrThrow(result)
     } finally {
       running.delete(name)
@@ -150,15 +153,18 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
   }
 }
 
-/** Returns what a repeat must have in common: the body, and the query if there is one. */
-function contentOf({ body, query }: Call): unknown {
-  const sent = query.entries.filter(([name]) => name !== 'api_key' && !versionParameters.has(name))
-  return sent.length === 0 ? body : [sent, canonicalText(body)]
-}
-
 const matches =
-  (call: Call, record: IdempotencyRecord) => (key: Parameters<typeof fingerprintBody>[0]) =>
-    fingerprintBody(key, contentOf(call)).equals(record.fingerprint)
+  (call: Call, record: IdempotencyRecord) => (key: Parameters<typeof fingerprintCall>[0]) =>
+    fingerprintCall(key, call).equals(record.fingerprint)
+
+/**
+ * Returns the effect of a call that was sent again. A refusal of it says nothing about the earlier
+ * attempt, and a 409 may mean that this one still runs.
+ */
+function effectAfterUnknown({ outcome, effect }: OutsideResult): OutsideResult['effect'] {
+  const { status } = 'answer' in outcome ? outcome.answer : outcome.failure
+  return effect === 'none' || status === 409 ? 'unknown' : effect
+}
 
 function answerOrThrow({ outcome }: OutsideResult): Answer {
   if ('answer' in outcome) return outcome.answer

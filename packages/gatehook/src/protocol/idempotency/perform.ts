@@ -12,7 +12,7 @@ import { requireAnswerFits } from '../http/answer-budget.ts'
 import type { Answer, Call } from '../http/call.ts'
 import { ownerOf } from '../http/owner.ts'
 import { rehearse } from './dry-run.ts'
-import { deriveRecordHash, fingerprintBody, readIdempotencyKey } from './key.ts'
+import { deriveRecordHash, fingerprintCall, readIdempotencyKey } from './key.ts'
 import {
   answerOf,
   failureOutcome,
@@ -86,7 +86,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
     record: IdempotencyRecord,
     narrowReplay?: NarrowReplay,
   ): Promise<Answer> => {
-    const matches = (key: KeyObject) => fingerprintBody(key, call.body).equals(record.fingerprint)
+    const matches = (key: KeyObject) => fingerprintCall(key, call).equals(record.fingerprint)
     if (!fingerprintKeys.accepted.some(matches)) throw new Failure('idempotency_key_reused')
     if (!record.answer) throw inProgress()
     const row = responseRow(call.principal!.scope, record.id)
@@ -101,7 +101,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
     options: PerformOptions,
   ) => {
     const { scope } = call.principal!
-    const fingerprint = fingerprintBody(fingerprintKeys.current, call.body)
+    const fingerprint = fingerprintCall(fingerprintKeys.current, call)
     return db.write(async (tx): Promise<ClaimResult> => {
       setRequestOf(tx, call)
       const now = clock.now()
