@@ -88,6 +88,31 @@ eachForward(
   },
 )
 
+eachForward(
+  'a refusal of a second attempt leaves the outcome of the first one unknown',
+  async (api, upstream) => {
+    upstream.respond = replyJson(503, {})
+    assert.equal((await api.post('/api/v2/payments', {}, KEY)).status, 502)
+    for (const status of [409, 429, 401, 409]) {
+      upstream.respond = replyJson(status, {})
+      const refused = await api.post('/api/v2/payments', {}, KEY)
+      assert.equal(refused.status, status === 401 ? 502 : status)
+      const other = await api.post('/api/v2/payments', { cents: 2 }, KEY)
+      assert.equal(other.body.error, 'idempotency_key_reused')
+    }
+    upstream.respond = replyJson(200, { paid: true })
+    for (let i = 0; i < 2; i++)
+      assert.deepEqual((await api.post('/api/v2/payments', {}, KEY)).body, { paid: true })
+    const keys = upstream.received.map(({ headers }) => headers['idempotency-key'])
+    assert.deepEqual([keys.length, new Set(keys).size], [6, 1])
+    // A 409 of the first attempt is an answer like others.
+    upstream.respond = replyJson(409, {})
+    for (let i = 0; i < 2; i++)
+      assert.equal((await api.post('/api/v2/payments', {}, { 'idempotency-key': 'b' })).status, 409)
+    assert.equal(upstream.received.length, 7)
+  },
+)
+
 eachForward('a request that had no effect is sent again', async (api, upstream) => {
   upstream.respond = replyJson(401, {})
   assert.equal((await api.post('/api/v2/invoices', body, KEY)).body.error, 'upstream_failed')

@@ -128,6 +128,14 @@ eachForward(
   },
 )
 
+eachForward('a change with an output compares no If-Match, and says so', async (api, upstream) => {
+  const refused = await api.post('/api/v2/invoices', { total_cents: 1 }, { 'if-match': '"a"' })
+  assert.deepEqual([refused.status, refused.body.error], [400, 'invalid_request'])
+  assert.equal(upstream.received.length, 0)
+  await api.patch('/api/v2/invoices/7', { note: null }, { 'if-match': '"a"' })
+  assert.equal(upstream.received[0]!.headers['if-match'], '"a"')
+})
+
 eachForward('a key without the scope reaches no upstream', async (api, upstream) => {
   const other = api.as(await api.key({ scopes: ['invoices:write'] }))
   assert.equal((await other.get('/api/v2/invoices')).status, 403)

@@ -17,7 +17,7 @@ test('an older member with the name and form of a newer one has the converted va
   assert.deepEqual(JSON.parse(convert(body, 'v1')), { id: 7, amount: 5, more: { a: 1 } })
 })
 
-test('what is not declared passes as it is; what is declared is strict', () => {
+test('undeclared members pass as they are; declared ones are strict', () => {
   const line = f.object({ n: f.int() })
   const price = fields({ id: f.int(), more: f.json(), lines: f.array(line, { max: 9 }) }).before(
     'v2',

@@ -6,7 +6,7 @@ import { Failure } from '../../kernel/failure.ts'
 import { createObjectReader } from '../../protocol/fields/reader.ts'
 import { isPlainObject } from '../../protocol/fields/reading.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
-import type { MemberSpec } from '../../protocol/fields/spec.ts'
+import type { MemberSpec, MemberSpecs } from '../../protocol/fields/spec.ts'
 import { parseJsonBody } from '../../protocol/http/json-body.ts'
 import { bodyFormIn, type DeclaredMembers, newestMembers } from '../resources/body-versions.ts'
 import type { AnyRow } from '../resources/resource.ts'
@@ -17,8 +17,6 @@ const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown }
 
 /** The body of an upstream violates its declaration; the message is for the log. */
 export class InvalidOutput extends Error {}
-
-type Members = Readonly<Record<string, MemberSpec>>
 
 const utf8 = new TextDecoder()
 
@@ -67,8 +65,8 @@ const openSpecs = (members: Parameters<typeof memberSpecsOf>[0]): FieldSpecs =>
     ]),
   ) as FieldSpecs
 
-/** Parses a body: strictly what is declared. */
-function parseObject(bytes: Uint8Array, members: Members): AnyRow {
+/** Parses a body, and its declared members strictly. */
+function parseObject(bytes: Uint8Array, members: MemberSpecs): AnyRow {
   let body: unknown
   try {
     body = parseJsonBody(bytes, (path) => isDeclared({ members }, path))
@@ -116,7 +114,7 @@ function textOf(body: AnyRow, bytes: Uint8Array): string {
   return utf8.decode(bytes).trim()
 }
 
-/** Returns whether a path leads to what is declared: also what a value without members contains. */
+/** Returns whether a path leads to a declared member, or into one without members of its own. */
 function isDeclared(
   declared: Pick<MemberSpec, 'members' | 'items'>,
   path: Iterable<string | number>,
@@ -132,7 +130,7 @@ function isDeclared(
 }
 
 /** Returns the declared members of an object, also of objects in it. */
-function declaredPart(members: Members, value: AnyRow): AnyRow {
+function declaredPart(members: MemberSpecs, value: AnyRow): AnyRow {
   const names = Object.keys(members).filter((name) => Object.hasOwn(value, name))
   return Object.fromEntries(names.map((name) => [name, declaredValue(members[name]!, value[name])]))
 }

@@ -128,7 +128,7 @@ function bodyReader(catalog: Catalog, { method, input }: RouteDefinition) {
 
 function headerReader(
   { service }: Catalog,
-  { input, output, forward }: RouteDefinition,
+  { method, input, output, forward }: RouteDefinition,
   { set }: ConfiguredUpstream,
 ) {
   const vendor = vendorTypePattern(service.vendor)
@@ -138,6 +138,7 @@ function headerReader(
   const passes = (name: string) =>
     !(output && isOfBytes(name)) && (isPassing(name) || forward!.pass.includes(name))
   return (call: Call, hasBody: boolean): Record<string, string> => {
+    if (output && method !== 'GET' && call.headers['if-match'] !== undefined) throw uncompared()
     const headers: Record<string, string> = {}
     const ofConnection = (call.headers.connection ?? '').toLowerCase().split(/[\s,]+/)
     for (const [name, value] of Object.entries(call.headers)) {
@@ -152,5 +153,8 @@ function headerReader(
     return { ...headers, ...set, 'x-request-id': call.id }
   }
 }
+
+const uncompared = () =>
+  new Failure('invalid_request', 'This route does not compare If-Match. It was not sent.')
 
 const JSON_TYPE = 'application/json'

@@ -66,10 +66,10 @@ interface ScanFrame {
   at: string | number | undefined
 }
 
-type Mistake = readonly [code: MistakeCode, reason: string]
+type JsonMistake = readonly [code: MistakeCode, reason: string]
 
 /** Throws for a mistake in the current value where it is strict, or in the name of a member. */
-type Reject = (mistake: Mistake, member?: string) => void
+type Reject = (mistake: JsonMistake, member?: string) => void
 
 const SPACE = 32
 const QUOTE = 34
@@ -199,7 +199,7 @@ function* pathOf(frames: readonly ScanFrame[], count: number, member?: string) {
   if (member !== undefined) yield member
 }
 
-function rejection([code, reason]: Mistake, path: Iterable<string | number>): Failure {
+function rejection([code, reason]: JsonMistake, path: Iterable<string | number>): Failure {
   const escaped = Array.from(path, (name) =>
     String(name).replaceAll('~', '~0').replaceAll('/', '~1'),
   )

@@ -40,13 +40,13 @@ export function deriveRecordHash(call: Call, key: string): Buffer {
 type Content = Pick<Call, 'body' | 'query'>
 
 /**
- * Computes the HMAC of what a repeat must have in common. It is keyed because a body may contain a
+ * Computes the HMAC of the content of a request. It is keyed because a body may contain a
  * password: a bare hash would allow a reader of the database to guess it.
  */
 export const fingerprintCall = (key: KeyObject, call: Content): Buffer =>
   createHmac('sha256', key).update(contentText(call)).digest()
 
-/** Returns what a repeat must have in common: the body, and the query if there is one. */
+/** Returns the content that a repeat must have: the body, and the query if there is one. */
 export function contentText({ body, query }: Content): string {
   const sent = query.entries.filter(([name]) => name !== 'api_key' && !versionParameters.has(name))
   return (sent.length === 0 ? '' : `${JSON.stringify(sent)}\n`) + canonicalText(body)

@@ -144,7 +144,7 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
       const claimed = await claim(call, recordHash, options)
       if ('record' in claimed) return await replay(call, claimed.record)
       const result = await send(hash('sha256', claimed.id, 'base64url'))
-      const effect = claimed.isResent ? effectAfterUnknown(result) : result.effect
+      const effect = claimed.isResent ? effectOfRepeat(result) : result.effect
       await settle(call, claimed.id, { ...result, effect }, options)
       return answerOrThrow(result)
     } finally {
@@ -158,10 +158,10 @@ const matches =
     fingerprintCall(key, call).equals(record.fingerprint)
 
 /**
- * Returns the effect of a call that was sent again. A refusal of it says nothing about the earlier
- * attempt, and a 409 may mean that this one still runs.
+ * Returns the effect of a repeat after an unknown outcome. A refusal of it says nothing about the
+ * earlier attempt, and a 409 may mean that this one still runs.
  */
-function effectAfterUnknown({ outcome, effect }: OutsideResult): OutsideResult['effect'] {
+function effectOfRepeat({ outcome, effect }: OutsideResult): OutsideResult['effect'] {
   const { status } = 'answer' in outcome ? outcome.answer : outcome.failure
   return effect === 'none' || status === 409 ? 'unknown' : effect
 }
