@@ -73,7 +73,10 @@ export function assembleEmissions(
         },
       },
     ],
-    chores: { emissions: () => purgeExpired(db, [emissions], clock.now()) },
+    // An idle node without rows sends nothing.
+    chores: {
+      emissions: async () => (isInstalled ? purgeExpired(db, [emissions], clock.now()) : 0),
+    },
     start() {
       const run = () => isInstalled && recorder.run()
       const failure = 'emitted events could not be recorded yet'

@@ -8,6 +8,7 @@ import { startInterval } from '../../kernel/interval.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { listRunningNodes, type RunningNode } from '../../platform/storage/running-nodes.ts'
+import type { PolledValue } from '../../platform/storage/shared-poll.ts'
 import { sql } from '../../platform/storage/sql.ts'
 import { listUndeclaredAdditions, tableExists } from './additions.ts'
 import { fillComputedFields, filledColumns, requestFill } from './computed-fill.ts'
@@ -17,7 +18,7 @@ import { describeWords, hasWords } from './search-index.ts'
 import type { ServiceDefinition } from './service.ts'
 import { wordTable } from './table.ts'
 
-const LOOK_MS = 10_000
+const LOOK_MS = 30_000
 
 /** A value that rows of a resource store: a column, or what words follow from. */
 type FilledValue = readonly [resource: string, value: string]
@@ -72,7 +73,14 @@ async function listMarks(db: Database): Promise<Set<string>> {
   return new Set((await db.arrays(sql`SELECT resource, value FROM gh_awaited_fills`)).map(String))
 }
 
+/** SQL of 1 if there is a mark, or a fill that a node began and did not end, else 0. */
+const selectWork = () => sql`(SELECT count(*) FROM (SELECT 1 FROM gh_awaited_fills
+  UNION ALL SELECT 1 FROM gh_computed_fills
+  UNION ALL SELECT 1 FROM gh_search_indexes WHERE last_scope IS NOT NULL LIMIT 1) AS w)`
+
 export interface AwaitedFills {
+  /** Tells a node whether it has to run. */
+  readonly polled: readonly PolledValue[]
   /** Fills the marked resources whose values no running node lacks. */
   run(): Promise<void>
   /** Call it when the registry has this node, and before it serves. */
@@ -125,12 +133,16 @@ export function createAwaitedFills({ db, clock, log, service }: AwaitedFillsDeps
     await fillComputedFields(db, { ...service, resources: filled }, report, onFailure)
     await fillSearchIndexes(db, filled, report)
   }
+  let hasWork = false
+  const receive = (value: unknown) => {
+    hasWork = value !== 0
+  }
   const look = async () => {
-    await markAwaitedFills(db, resources, clock.now())
-    await run()
+    if (hasWork) await run()
   }
   let stop = async () => {}
   return {
+    polled: [{ select: selectWork, receive }],
     run,
     async start() {
       await markAwaitedFills(db, resources, clock.now())
