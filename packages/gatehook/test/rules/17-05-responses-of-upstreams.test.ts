@@ -1,6 +1,7 @@
 /** §17.5: responses of an upstream as clients receive them, in their version. */
 import assert from 'node:assert/strict'
 import { eachForward, replyJson } from '../forwards/upstream-rig.ts'
+import { toolsOf } from '../mcp/rig.ts'
 
 const paid = {
   id: 7,
@@ -190,3 +191,23 @@ eachForward('documents describe forwarded routes in each version', async (api) =
   )
   assert.ok(502 in post.responses && 504 in post.responses)
 })
+
+eachForward(
+  'agents read texts of an upstream; of other bytes they get a sentence',
+  async (api, upstream) => {
+    // biome-ignore lint/suspicious/noExplicitAny: the document
+    const { paths } = api.app.openapi('v2') as any
+    const operation = paths['/api/v2/invoices/{id}/pdf'].get.operationId
+    const read = async (type: string, hex: string) => {
+      upstream.respond = (_, response) =>
+        void response.writeHead(200, { 'content-type': type }).end(Buffer.from(hex, 'hex'))
+      const tool = toolsOf((body) => api.post('/mcp', body))
+      return (await tool('read_operation', { operation, parameters: { id: 7 } })).value
+    }
+    const { status, message, untrusted } = await read('application/pdf', '25504446e2e3')
+    assert.deepEqual([status, untrusted], [200, null])
+    assert.match(message, /binary/)
+    assert.equal((await read('application/pdf', '2550')).untrusted, '%P')
+    assert.equal((await read('text/plain; charset=latin1', '61e462')).untrusted, 'a\ufffdb')
+  },
+)

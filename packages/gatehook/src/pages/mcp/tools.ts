@@ -3,6 +3,7 @@
  * call operations. The words are those of the declaration; text of customers and of other systems
  * is the member `untrusted` of a result.
  */
+import { isUtf8 } from 'node:buffer'
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { Failure } from '../../kernel/failure.ts'
 import { createBodyReader } from '../../protocol/fields/body.ts'
@@ -16,6 +17,7 @@ import { innerRequestOf, type OperationInput } from './operation-request.ts'
 /** Bytes of the text of a result. */
 const RESULT_BYTES = 65_536
 
+const BINARY = 'The body is binary, and tools return text. Fetch it by its URL instead.'
 const SHORTEN = `The result is longer than ${RESULT_BYTES} bytes. `
 
 interface ToolDeps {
@@ -125,7 +127,9 @@ async function runOperation(
   }
   const { status } = answer
   const isError = status >= 400
-  const value = { status, untrusted: answer.isCut ? null : bodyOf(answer) }
+  const value = isBinary(answer)
+    ? { status, message: BINARY, untrusted: null }
+    : { status, untrusted: answer.isCut ? null : bodyOf(answer) }
   const text = answer.isCut ? undefined : boundedText(value)
   if (text !== undefined) {
     // Clients read one of the two; a long result has the text only.
@@ -138,6 +142,10 @@ async function runOperation(
       : 'The operation ran. Read what you need of it.'
   return result(JSON.stringify({ status, message: SHORTEN + less }), target.method === 'GET')
 }
+
+/** Returns whether a body is no text. A declared one may have another encoding than UTF-8. */
+const isBinary = ({ bytes, contentType = '' }: InnerAnswer): boolean =>
+  !contentType.startsWith('text/') && (bytes.includes(0) || !isUtf8(bytes))
 
 /** Returns the body of a response as a JSON value, or as text. */
 function bodyOf({ bytes }: InnerAnswer): unknown {

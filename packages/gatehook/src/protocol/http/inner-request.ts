@@ -22,6 +22,7 @@ export interface InnerRequest {
 export interface InnerAnswer {
   readonly status: number
   readonly bytes: Buffer
+  readonly contentType: string | undefined
   /** Whether the response is longer than `maxBytes`. */
   readonly isCut: boolean
   /** The scope that the caller lacks, if the failure is `insufficient_scope`. */
@@ -63,5 +64,7 @@ export const createInnerSender =
     const isCut = size > maxBytes
     if (isCut) reply.raw.res.destroy()
     const { missingScope } = exchange!
-    return { status: reply.statusCode, bytes: Buffer.concat(chunks), isCut, missingScope }
+    const contentType = reply.headers['content-type']?.toString()
+    const bytes = Buffer.concat(chunks)
+    return { status: reply.statusCode, bytes, contentType, isCut, missingScope }
   }
