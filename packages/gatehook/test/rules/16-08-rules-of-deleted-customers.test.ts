@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
 import { ApiError } from '../../src/cli/api.ts'
 import { applyRows } from '../../src/cli/revocations.ts'
+import { lockIssuer, readRules, storeRules } from '../../src/identity/oauth/issuer-store.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { issuerEnv as env, openIssuerRig, RULE } from '../oauth/issuer-rig.ts'
 import { type OauthFixture, openOauthFixture } from '../oauth/rig.ts'
@@ -25,6 +27,39 @@ function repetitionOf({ app, admin }: OauthFixture) {
   const installation = { app, api: { request }, accessTokenTtlS: 900, issuerRules: new Map() }
   return installation as unknown as Parameters<typeof applyRows>[0]
 }
+
+test('a deletion waits for a change of the rules that it reads', async (t) => {
+  const fixture = await openOauthFixture(t, 'postgres', { env })
+  const { admin, app } = fixture
+  const { create } = await openIssuerRig(fixture)
+  const gone = await createCustomer(fixture, 'Gone')
+  const { id } = await create({ rules: [RULE, { ...RULE, customer: gone }] })
+  const [locked, waiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const change = app.db.write(async (tx) => {
+    await lockIssuer(tx, id)
+    await storeRules(tx, id, (await readRules(tx, [id])).get(id)!.toReversed())
+    locked.resolve()
+    await waiting.promise
+  })
+  await locked.promise
+  let isAnswered = false
+  const reply = admin.delete(`/admin/customers/${gone}`).finally(() => {
+    isAnswered = true
+  })
+  const countWaiting = async () => {
+    const row = await app.db.get(sql`SELECT count(*) AS total FROM pg_locks
+      JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = current_database()`)
+    return Number(row?.total)
+  }
+  await eventually(
+    async () => isAnswered || (await countWaiting()) > 0,
+    (isDone) => isDone,
+    60_000,
+  )
+  waiting.resolve()
+  await change
+  assert.equal((await reply).status, 409)
+})
 
 for (const { name } of databases) {
   test(`rules of a deleted customer give no caller to another [${name}]`, async (t) => {

@@ -171,7 +171,7 @@ async function recordChange(
  * the first rule that matches decides.
  */
 export async function rejectInheritedRules(tx: Tx, customer: CustomerPlace): Promise<void> {
-  for (const [id, rules] of await store.readIssuersOf(tx, customer)) {
+  for (const [id, rules] of await store.lockIssuersOf(tx, customer)) {
     const isInherited = rules.some(
       (rule, at) =>
         rule.customer === customer.id &&

@@ -100,14 +100,13 @@ export async function readRules(
   return rules
 }
 
-/** Returns the rules, in their order, of each issuer that has rules of a customer. */
-export async function readIssuersOf(from: Reader, { no }: CustomerPlace) {
-  const rows = await from.arrays(sql`SELECT DISTINCT issuer_id FROM gh_issuer_rules
-    WHERE scope IN (${no * 2}, ${no * 2 + 1})`)
-  return readRules(
-    from,
-    rows.map(([id]) => String(id)),
-  )
+/** Locks each issuer that has rules of a customer, and returns all its rules in their order. */
+export async function lockIssuersOf(tx: Tx, { no }: CustomerPlace) {
+  const rows = await tx.arrays(sql`SELECT DISTINCT issuer_id FROM gh_issuer_rules
+    WHERE scope IN (${no * 2}, ${no * 2 + 1}) ORDER BY issuer_id`)
+  const ids = rows.map(([id]) => String(id))
+  for (const id of ids) await lockIssuer(tx, id)
+  return readRules(tx, ids)
 }
 
 /** Returns the names of issuers by their ids. */
