@@ -317,30 +317,6 @@ eachService(
   options,
 )
 
-const nodes = resource('nodes', {
-  fields: { id: f.id(), next: f.array(f.ref('nodes'), { max: 3 }).default([]) },
-  list,
-  access: access('nodes'),
-  batch: true,
-  events: [],
-})
-const graph = { name: 'Graph', versions: { v1: { released: '2026-01-01' } }, resources: [nodes] }
-
-eachService(
-  'a new row does not refer to itself: it is not there when its values are verified',
-  async (app) => {
-    const refusals = [
-      await app.post('/api/v1/nodes', { next: [1] }),
-      await app.post('/api/v1/nodes/batch', { items: [{ next: [2] }] }),
-    ]
-    assert.deepEqual(
-      refusals.map(({ status }) => status),
-      [422, 422],
-    )
-  },
-  { service: service(graph) },
-)
-
 /** Returns the sentence of the mistakes of a declaration. */
 function mistakesOf(value: object): string {
   try {

@@ -94,9 +94,10 @@ export function createDeletion(
       const values = await complete(tx, target, 'restore', row, {})
       const restored = { ...row, ...values, [DELETED_FIELD]: null }
       checks.checkRules(restored)
-      await checks.checkReferences(tx, reach, restored)
       const changes = { ...values, [DELETED_FIELD]: null }
       const after = await checks.checkUnique(() => mark(tx, target, row, changes))
+      // The row may refer to itself.
+      await checks.checkReferences(tx, reach, restored)
       addToTotal(tx, reach.scope, name, id, 1)
       return recordEvent(tx, reach, eventType('restored'), after)
     },
@@ -191,17 +192,23 @@ function referrerRelease({ name }: ResourceDefinition, { rowsOf, resources }: Ro
     const all = { ...wholeScope(reach.scope), principal: reach.principal }
     for (const referrer of referrers) {
       const { store } = rowsOf(referrer.resource)
+      const isOwn = referrer.resource === name && referrer.effect !== 'setNull'
       const release = async (isDeleted: boolean) => {
         const { field, inner } = referrer
         const reference = { field, inner, id, isDeleted }
-        const find = (after?: RowId) => store.findReferenceTo(tx, reach.scope, reference, after)
+        const next = (after?: RowId) => store.findReferenceTo(tx, reach.scope, reference, after)
+        const find = async (after?: RowId) => {
+          const other = await next(after)
+          // Its own reference ends with the row.
+          return other === id && isOwn ? next(other) : other
+        }
         let other = await find()
         if (other !== undefined && referrer.effect !== 'restrict') {
           await requireSpace(tx, reach.scope, referrer, reference)
         }
         while (other !== undefined) {
-          const next = { reach: all, id: other, actor, cascade }
-          await (isDeleted ? releaseDeleted : releaseLive)(tx, referrer, next, id)
+          const row = { reach: all, id: other, actor, cascade }
+          await (isDeleted ? releaseDeleted : releaseLive)(tx, referrer, row, id)
           // The search continues after the row, because an index still has its entry. At the end it
           // begins again: a rule may have changed rows before.
           other = (await find(other)) ?? (await find())
