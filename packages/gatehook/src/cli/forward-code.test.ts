@@ -121,6 +121,32 @@ test('a later import keeps edited parts, replaces others, and prints the differe
   assert.equal(mergeForwards('export {}', []), undefined)
 })
 
+test('one operation has a public path; others are skipped by name', () => {
+  const get = { responses: ok }
+  const given = { '/api/v1/x/{a}': { get }, '/v2/x/{b}': { get, delete: get } }
+  const { blocks, skipped } = generateForwards(document(given) as never, 'billing')
+  assert.deepEqual(
+    blocks.map(({ key }) => key),
+    ['GET /api/v1/x/{a}', 'DELETE /v2/x/{b}'],
+  )
+  assert.deepEqual(skipped, ['GET /v2/x/{b}: its path would be that of GET /api/v1/x/{a}'])
+})
+
+test('the fields of a schema that contains itself 200 times are bounded', () => {
+  const names = Array.from({ length: 200 }, (_, n) => `m${n}`)
+  const properties = Object.fromEntries(names.map((name) => [name, reference]))
+  const schemas = { Invoice: { type: 'object', properties } }
+  const post = { requestBody: json(reference), responses: { 200: json(reference) } }
+  const code = codeOf(document({ '/a': { post } }, schemas))
+  assert.ok(code.includes('m199') && code.length < 200_000, String(code.length))
+})
+
+test('a marker behind the last line of an import is text', () => {
+  const blocks = blocksOf(document(paths, { Invoice: invoice }))
+  const behind = `${codeOf(document(paths, { Invoice: invoice }))}// openapi: GET /a 01234567\nx\n`
+  assert.deepEqual(mergeForwards(behind, blocks), { text: behind, differences: [] })
+})
+
 test('components have a name each, which is no word of the language or the module', () => {
   const names = ['Fields', 'Default', 'F', 'Foo_bar', 'FooBar', 'Thing', 'ThingInput']
   const schemaOf = (name: string) => ({

@@ -70,11 +70,19 @@ interface ForeignOperation {
 export function generateForwards(document: JsonMap, upstream: string): Generated {
   const schemas = new Map<string, CodeBlock>()
   const skipped: string[] = []
+  const served = new Map<string, string>()
   const routes = operationsOf(document).flatMap((operation): CodeBlock[] => {
     const key = `${operation.method.toUpperCase()} ${operation.path}`
-    const code = routeCode(document, upstream, operation, schemas)
-    if (code !== undefined) return [{ section: 'routes', key, code }]
-    skipped.push(`${key}: a route cannot have this path`)
+    const paths = pathsOf(operation)
+    const address = paths && `${operation.method} ${paths.publicPath.replace(/:\w+/g, ':')}`
+    const other = address && served.get(address)
+    if (paths && !other) {
+      served.set(address!, key)
+      const code = routeCode(document, upstream, { ...operation, ...paths }, schemas)
+      return [{ section: 'routes', key, code }]
+    }
+    const reason = other ? `its path would be that of ${other}` : 'a route cannot have this path'
+    skipped.push(`${key}: ${reason}`)
     return []
   })
   return { blocks: [...schemas.values(), ...routes], skipped }
@@ -92,15 +100,24 @@ function operationsOf(document: JsonMap): ForeignOperation[] {
   )
 }
 
-function routeCode(
-  document: JsonMap,
-  upstream: string,
-  { method, path, parameters, operation }: ForeignOperation,
-  schemas: Map<string, CodeBlock>,
-): string | undefined {
+interface RoutePaths {
+  readonly upstreamPath: string
+  readonly publicPath: string
+}
+
+function pathsOf({ path }: ForeignOperation): RoutePaths | undefined {
   const upstreamPath = path.replace(/\{(\w+)\}/g, (_, name) => `:${snakeCase(name)}`)
   const publicPath = publicPathOf(upstreamPath)
   if (publicPath === undefined || !isForwardable(upstreamPath, publicPath)) return undefined
+  return { upstreamPath, publicPath }
+}
+
+function routeCode(
+  document: JsonMap,
+  upstream: string,
+  { method, upstreamPath, publicPath, parameters, operation }: ForeignOperation & RoutePaths,
+  schemas: Map<string, CodeBlock>,
+): string {
   const right = method === 'get' ? 'read' : 'write'
   const scope = `${publicPath.split('/')[1]}:${right}`
   const constant = (schema: unknown, isSent: boolean) =>
@@ -269,12 +286,12 @@ export function mergeForwards(earlier: string, blocks: readonly CodeBlock[]): Me
       }
     }
     const [, key, former] = MARKER.exec(line) ?? []
-    if (key === undefined) {
+    const end = lines.findIndex((next, n) => n > at && /^[ \t]*\/\/ openapi: /.test(next))
+    if (key === undefined || end < 0) {
       text.push(line)
       at++
       continue
     }
-    const end = lines.findIndex((next, n) => n > at && /^[ \t]*\/\/ openapi: /.test(next))
     const body = lines.slice(at + 1, end).join('\n')
     at = end
     const block = added.get(key)

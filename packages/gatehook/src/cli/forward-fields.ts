@@ -9,6 +9,8 @@ const ITEMS_MAX = 1_000
 /** Deeper values, and those of schemas that contain themselves, are any JSON. */
 const DEPTH_MAX = 3
 const REFERENCES_MAX = 8
+/** Members of nested objects in the fields of one schema; further ones are any JSON. */
+const NESTED_MAX = 500
 const NAME = /^[A-Za-z_$][\w$]*$/
 
 export const objectOf = (value: unknown): JsonMap => (isPlainObject(value) ? value : {})
@@ -51,8 +53,14 @@ function targetOf(document: JsonMap, reference: string): unknown {
   return decoded.reduce<unknown>((value, name) => objectOf(value)[name], document)
 }
 
+/** The document, and the nested members that the fields may still have. */
+interface Source {
+  readonly document: JsonMap
+  nestedLeft: number
+}
+
 /** Returns the code of a field; any JSON for a schema without a form. */
-function fieldCode(document: JsonMap, schema: JsonMap, depth: number): string {
+function fieldCode(source: Source, schema: JsonMap, depth: number): string {
   const { type, enum: values, format, maxLength } = schema
   if (Array.isArray(values)) {
     const texts = values.filter((value): value is string => typeof value === 'string')
@@ -69,12 +77,15 @@ function fieldCode(document: JsonMap, schema: JsonMap, depth: number): string {
   if (type === 'boolean') return 'f.bool()'
   const isNested = depth < DEPTH_MAX
   if (type === 'array' && isNested) {
-    const item = resolveSchema(document, schema.items)
+    const item = resolveSchema(source.document, schema.items)
     if (!item.isNullable && item.schema.type) {
-      return `f.array(${fieldCode(document, item.schema, depth + 1)}, { max: ${ITEMS_MAX} })`
+      return `f.array(${fieldCode(source, item.schema, depth + 1)}, { max: ${ITEMS_MAX} })`
     }
   }
-  const members = type === 'object' && isNested ? membersOf(document, schema, depth + 1) : []
+  const count = Object.keys(objectOf(schema.properties)).length
+  const hasForm = type === 'object' && isNested && count <= source.nestedLeft
+  if (hasForm) source.nestedLeft -= count
+  const members = hasForm ? membersOf(source, schema, depth + 1) : []
   return members.length > 0 ? `f.object({ ${members.join(', ')} })` : `f.json()${ANY_LENGTH}`
 }
 
@@ -86,12 +97,12 @@ function boundsCode({ minimum, maximum }: JsonMap, isWhole: boolean): string {
 }
 
 /** Returns the code of each member: optional ones can be null, or have their default. */
-function membersOf(document: JsonMap, schema: JsonMap, depth: number, isSent = false): string[] {
+function membersOf(source: Source, schema: JsonMap, depth: number, isSent = false): string[] {
   const required = new Set([schema.required].flat())
   return Object.entries(objectOf(schema.properties)).flatMap(([name, given]) => {
     if (name === '__proto__') return []
     const use = { isRequired: required.has(name), isSent, depth }
-    return `${propertyName(name)}: ${memberCode(document, given, use)}`
+    return `${propertyName(name)}: ${codeOf(source, given, use)}`
   })
 }
 
@@ -102,10 +113,13 @@ interface MemberUse {
   readonly depth?: number
 }
 
-export function memberCode(document: JsonMap, given: unknown, use: MemberUse): string {
+export const memberCode = (document: JsonMap, given: unknown, use: MemberUse): string =>
+  codeOf({ document, nestedLeft: NESTED_MAX }, given, use)
+
+function codeOf(source: Source, given: unknown, use: MemberUse): string {
   const { isRequired, isSent, depth = 0 } = use
-  const { schema, isNullable } = resolveSchema(document, given)
-  const code = fieldCode(document, schema, depth)
+  const { schema, isNullable } = resolveSchema(source.document, given)
+  const code = fieldCode(source, schema, depth)
   const value = objectOf(given).default
   const isPlain = ['string', 'number', 'boolean'].includes(typeof value)
   if (isSent && !isRequired && isPlain) {
@@ -120,6 +134,6 @@ export function memberCode(document: JsonMap, given: unknown, use: MemberUse): s
 export function fieldsCode(document: JsonMap, given: unknown, isSent: boolean): string | undefined {
   const { schema } = resolveSchema(document, given)
   if (schema.type !== 'object') return undefined
-  const members = membersOf(document, schema, 1, isSent)
+  const members = membersOf({ document, nestedLeft: NESTED_MAX }, schema, 1, isSent)
   return members.length === 0 ? undefined : `fields({\n  ${members.join(',\n  ')},\n})`
 }
