@@ -44,6 +44,18 @@ const states = async (db: Database) =>
     (await db.arrays(sql`SELECT id, state FROM gh_deliveries ORDER BY id`)) as [string, string][],
   )
 
+test('each partition is vacuumed early', async (t) => {
+  const db = await openAtStart(t)
+  await insert(db, 'exhausted', START_MS)
+  for (const days of [0, 9, 34]) {
+    await purgeAt(db, START_MS + days * DAY_MS)
+    const options = await db.arrays(sql`SELECT DISTINCT CAST(c.reloptions AS text)
+      FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+      WHERE i.inhparent = to_regclass('gh_deliveries')`)
+    assert.deepEqual(options, [['{autovacuum_vacuum_scale_factor=0.02}']])
+  }
+})
+
 test('retention drops a partition, and retains its exhausted deliveries', async (t) => {
   const db = await openAtStart(t)
   const delivered = await insert(db, 'delivered', START_MS)

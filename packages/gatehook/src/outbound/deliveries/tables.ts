@@ -224,7 +224,7 @@ export const deliveries: Table = {
   },
   stays: '30 days; an exhausted one 60',
   searched: { type: 'delivery', prefix: 'dlv', id: 'id', label: 'e.event_type' },
-  divided: { ...byTextId('dlv_', 3 * DAY_MS), column: 'id' },
+  divided: { ...byTextId('dlv_', 3 * DAY_MS), column: 'id', vacuumShare: 0.02 },
   distribution: {
     // Milliseconds instead of a sequence: the coordinator would read the rows of an INSERT … SELECT
     // to number them, and commit on two servers. The deliveries of a transaction have the same

@@ -38,11 +38,15 @@ export async function createPartitions(
   await createPeriods(ddl, table, boundaryMs, nowMs)
 }
 
+/** Returns the clause of a new partition. */
+const storageOf = ({ vacuumShare }: TimeTable): string =>
+  vacuumShare === undefined ? '' : ` WITH (autovacuum_vacuum_scale_factor = ${vacuumShare})`
+
 /** Creates the partition of all rows before an instant. */
 async function createPast(ddl: RunDdl, table: TimeTable, toMs: number): Promise<void> {
   const name = nameOf(table, 'past')
   await ddl(`CREATE TABLE ${name} PARTITION OF ${table.name}
-    FOR VALUES FROM (MINVALUE) TO ('${table.boundAt(toMs)}')`)
+    FOR VALUES FROM (MINVALUE) TO ('${table.boundAt(toMs)}')${storageOf(table)}`)
   if (table.purgedBy) await ddl(`CREATE INDEX ON ${name} (${table.purgedBy})`)
 }
 
@@ -57,12 +61,12 @@ async function createPeriods(
   let endMs = fromMs
   for (const period of periodsFrom(table, fromMs, nowMs)) {
     await ddl(`CREATE TABLE ${partitionName(table.name, period)} PARTITION OF ${table.name}
-      FOR VALUES FROM (${at(period.fromMs)}) TO (${at(period.toMs)})`)
+      FOR VALUES FROM (${at(period.fromMs)}) TO (${at(period.toMs)})${storageOf(table)}`)
     endMs = period.toMs
   }
   const future = nameOf(table, 'future')
   await ddl(`CREATE TABLE ${future} PARTITION OF ${table.name}
-    FOR VALUES FROM (${at(endMs)}) TO (MAXVALUE)`)
+    FOR VALUES FROM (${at(endMs)}) TO (MAXVALUE)${storageOf(table)}`)
   if (table.purgedBy) await ddl(`CREATE INDEX ON ${future} (${table.purgedBy})`)
 }
 
