@@ -81,15 +81,22 @@ export async function checkDatabasePages(db: Database, onPart: OnPart): Promise<
 const CUT_OFF =
   'These deliveries are never sent: send their events again, POST /webhooks/ID/replay.'
 
-/** Checks that each pending delivery has its event, its registration and its time. */
+const STILL_DUE =
+  'Each search for due deliveries reads these ended ones: set their next_attempt_at to NULL.'
+
+const faultOf = (missing: string): string =>
+  missing === 'end' ? 'have ended but are due' : `lack their ${missing}`
+
+/** Checks that each pending delivery, and no other, has its event, registration and time. */
 export async function checkDeliveries(db: Database, onPart: OnPart): Promise<CheckResult> {
   const { deliveries, lacking } = await checkReferences(db, onPart)
   if (lacking.size === 0) return ok(`${formatCount(deliveries)} deliveries, none is cut off`)
   const findings = [...lacking].map(
-    ([missing, { count, ids }]) =>
-      `${formatCount(count)} lack their ${missing} (${ids.join(', ')})`,
+    ([missing, { count, ids }]) => `${formatCount(count)} ${faultOf(missing)} (${ids.join(', ')})`,
   )
-  return fail(`pending deliveries: ${findings.join('; ')}`, CUT_OFF)
+  const isCutOff = [...lacking.keys()].some((missing) => missing !== 'end')
+  const advice = [...(isCutOff ? [CUT_OFF] : []), ...(lacking.has('end') ? [STILL_DUE] : [])]
+  return fail(`deliveries: ${findings.join('; ')}`, advice.join(' '))
 }
 
 /** Checks that rows refer to rows that exist; undefined where the database guarantees it. */

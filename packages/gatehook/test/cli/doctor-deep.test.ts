@@ -185,6 +185,15 @@ const faults: Readonly<Record<string, Fault>> = {
     finding: ['deliveries', 'fail', /1 lack their event \(dlv_1\)/],
     isDeep: true,
   },
+  'an ended delivery that is due': {
+    change: async (db) => {
+      await cutOff(db)
+      const values = sql`state = 'delivered', next_attempt_at = 1`
+      await db.write((tx) => tx.run(sql`UPDATE gh_deliveries SET ${values}`))
+    },
+    finding: ['deliveries', 'fail', /1 have ended but are due \(dlv_1\)/],
+    isDeep: true,
+  },
   'a pending delivery without a time': {
     change: cutOff,
     finding: ['deliveries', 'fail', /1 lack their time \(dlv_1\)/],

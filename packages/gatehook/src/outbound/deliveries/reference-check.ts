@@ -1,4 +1,7 @@
-/** Finds pending deliveries that no engine can send: a row or a time that they need is missing. */
+/**
+ * Finds pending deliveries that no engine can send, because a row or a time that they need is
+ * missing, and ended ones that the index of pending ones still has.
+ */
 import { isEventStored } from '../../history/events/by-id.ts'
 import type { OnPart } from '../../kernel/pace.ts'
 import type { Database } from '../../platform/storage/database.ts'
@@ -8,7 +11,8 @@ const PAGE_ROWS = 1_000
 /** Deliveries that a report names. */
 const NAMED_MAX = 5
 
-const LACKING = `CASE WHEN d.state <> 'pending' THEN NULL
+const LACKING = `CASE WHEN d.state <> 'pending'
+    THEN CASE WHEN d.next_attempt_at IS NOT NULL THEN 'end' END
   WHEN NOT EXISTS (SELECT 1 FROM gh_webhooks w WHERE w.scope = d.scope AND w.no = d.webhook_no)
     THEN 'registration'
   WHEN NOT ${isEventStored('d')} THEN 'event'
@@ -20,7 +24,7 @@ const readPage = createKeyPages(`SELECT d.scope, d.id, ${LACKING} FROM gh_delive
 
 export interface ReferenceReport {
   readonly deliveries: number
-  /** Pending deliveries by the missing row or time, with the ids of the first ones. */
+  /** Deliveries by the missing row or time, or `end`, with the ids of the first ones. */
   readonly lacking: ReadonlyMap<string, { readonly count: number; readonly ids: readonly string[] }>
 }
 
