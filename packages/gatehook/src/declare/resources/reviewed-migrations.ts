@@ -19,8 +19,7 @@ import { listRunningNodes, NodesRunError, namesOf } from '../../platform/storage
 import { sql } from '../../platform/storage/sql.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
 import { recordAdditions, recordTables, tableExists } from './additions.ts'
-import { requestFill } from './computed-fill.ts'
-import { foldedColumns } from './folded-columns.ts'
+import { filledColumns, requestFill } from './computed-fill.ts'
 import { columnsAddedBy } from './retired-columns.ts'
 import type { MigrationOptions, ServiceDefinition } from './service.ts'
 
@@ -70,9 +69,9 @@ export async function applyMigration(
       if (!ignoresNodes) await requireUnused(tx, migration, changed, now())
       const columns = overlapColumns(db, service, migration)
       if (columns.length > 0) await recordAdditions(tx, columns)
-      // The SQL can change addresses without their folded texts.
+      // The SQL can change values without those that follow from them.
       const definition = service.resources.find(({ name }) => name === table)
-      if (definition && foldedColumns(definition.fields).length > 0) {
+      if (definition && filledColumns(definition).length > 0) {
         await requestFill(tx, definition)
       }
     }
