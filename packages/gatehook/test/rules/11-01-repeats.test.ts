@@ -40,30 +40,42 @@ eachService(
   },
 )
 
-const transfers = service({
-  name: 'bank',
-  versions: { v1: { released: '2025-06-01' } },
-  resources: [],
-}).route({
+const transfer = {
   method: 'POST',
-  path: '/transfers',
   scope: 'transfers:write',
   summary: 'Transfer to an account',
   query: { to: f.string() },
   output: { to: f.string() },
-  handle: async ({ query }) => ({ body: { to: query.to } }),
+} as const
+const transfers = service({
+  name: 'bank',
+  versions: { v1: { released: '2025-06-01' } },
+  resources: [],
 })
+  .route({
+    ...transfer,
+    path: '/transfers',
+    handle: async ({ query }) => ({ body: { to: query.to } }),
+  })
+  .route({
+    ...transfer,
+    path: '/transfers/later',
+    steps: true,
+    handle: async ({ query, step }) => ({ body: { to: await step('to', async () => query.to) } }),
+  })
 
 eachService(
   'another query is another request',
   async ({ post }) => {
-    for (const [to, status] of [
-      ['ann', 200],
-      ['bob', 422],
-      ['ann', 200],
-    ] as const) {
-      const reply = await post(`/api/v1/transfers?to=${to}`, undefined, key('a'))
-      assert.deepEqual([reply.status, reply.body.to], [status, status === 200 ? to : undefined])
+    for (const path of ['/api/v1/transfers', '/api/v1/transfers/later']) {
+      for (const [to, status] of [
+        ['ann', 200],
+        ['bob', 422],
+        ['ann', 200],
+      ] as const) {
+        const reply = await post(`${path}?to=${to}`, undefined, key('a'))
+        assert.deepEqual([reply.status, reply.body.to], [status, status === 200 ? to : undefined])
+      }
     }
   },
   { service: transfers },
