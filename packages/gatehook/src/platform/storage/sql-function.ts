@@ -24,11 +24,12 @@ interface DefinerFunction {
 /**
  * Returns the statement that creates the function, or replaces its body. Columns win over variables
  * of the same name, such as the parameters. Only texts with `E` have a backslash: in others its
- * meaning depends on a setting of the caller.
+ * meaning depends on a setting of the caller, as do the digits of a number.
  */
 export const definerFunction = ({ head, returns, body }: DefinerFunction): string =>
   `CREATE OR REPLACE FUNCTION ${head} RETURNS ${returns}
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $gatehook$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET extra_float_digits = 1 AS $gatehook$
 #variable_conflict use_column
 ${body}
 $gatehook$`
