@@ -1,21 +1,27 @@
 /** §11.5: long work of a customer takes a tenth of the time beside others, and all of it alone. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BESIDE_OTHERS, startPace } from './pace.ts'
+import { BESIDE_OTHERS, createBatchPace, startPace } from './pace.ts'
 import { createShare } from './share.ts'
 
-function createRig() {
+function createTime() {
   let nowMs = 0
   const clock = { elapsedMs: () => nowMs }
-  const share = createShare({ clock, part: 0.1, ...BESIDE_OTHERS })
   const pauses: number[] = []
   const advance = (ms: number) => {
     nowMs += ms
   }
-  const pace = startPace('a', share, clock, async (ms) => {
+  const pause = async (ms: number) => {
     pauses.push(ms)
     advance(ms)
-  })
+  }
+  return { clock, pauses, pause, advance }
+}
+
+function createRig() {
+  const { clock, pauses, pause, advance } = createTime()
+  const share = createShare({ clock, part: 0.1, ...BESIDE_OTHERS })
+  const pace = startPace('a', share, clock, pause)
   return { share, pace, pauses, advance }
 }
 
@@ -69,4 +75,29 @@ test('a rest is at most five seconds', () => {
   advance(5)
   share.note('b')
   assert.equal(share.addWork('a', 60_000), 5_000)
+})
+
+test('a rest lasts three times as long as its batch, until the signal is aborted', async () => {
+  const { clock, pauses, pause, advance } = createTime()
+  const stopping = new AbortController()
+  const pace = createBatchPace(clock, stopping.signal, pause)
+  assert.equal(await pace(), true)
+  advance(10)
+  assert.equal(await pace(), true)
+  advance(200)
+  assert.equal(await pace(), true)
+  stopping.abort()
+  assert.equal(await pace(), false)
+  assert.deepEqual(pauses, [30, 600, 0])
+})
+
+test('an aborted signal ends the rest of batches', async () => {
+  const { clock, advance } = createTime()
+  const stopping = new AbortController()
+  const pace = createBatchPace(clock, stopping.signal)
+  await pace()
+  advance(1e8)
+  const next = pace()
+  stopping.abort()
+  assert.equal(await next, false)
 })

@@ -4,6 +4,7 @@
  * resumes after the last batch. Records no events.
  */
 
+import type { BatchPace } from '../../kernel/pace.ts'
 import {
   ConstraintError,
   type Database,
@@ -62,24 +63,36 @@ export async function listPendingFills(db: Database): Promise<Set<string>> {
   return new Set(rows.map(([name]) => String(name)))
 }
 
+/** How a node fills rows beside requests. */
+interface BackgroundFill {
+  readonly resources: readonly ResourceDefinition[]
+  /** Receives what a start throws: the rows stay as they are, and the other rows are filled. */
+  readonly onFailure: (error: DeclarationError) => void
+  readonly pace?: BatchPace | undefined
+}
+
 /**
  * Computes the fields of all rows that lack them. Throws `DeclarationError` if own code fails, or
- * passes it to `onFailure`; then that row stays as it is.
+ * computed values conflict.
  */
 export async function fillComputedFields(
   db: Database,
   service: ServiceDefinition,
   progress: (line: string) => void,
-  onFailure?: (error: DeclarationError) => void,
+  { resources = service.resources, onFailure, pace }: Partial<BackgroundFill> = {},
 ): Promise<void> {
   const pending = await listPendingFills(db)
-  for (const definition of service.resources) {
+  for (const definition of resources) {
     if (!pending.has(definition.name)) continue
     const fillBatch = createBatchFill(db, definition, service, onFailure)
     let rows = 0
     for (;;) {
+      if ((await pace?.()) === false) return
       const count = await db.write(fillBatch).catch((error: unknown) => {
-        throw describeConflict(definition, error)
+        const failure = describeConflict(definition, error)
+        if (!onFailure || !(failure instanceof DeclarationError)) throw failure
+        onFailure(failure)
+        return undefined
       })
       if (count === undefined) break
       rows += count
@@ -132,7 +145,10 @@ function createBatchFill(
   onFailure?: (error: DeclarationError) => void,
 ) {
   const { name, fields } = definition
-  const columns = columnFields(fields)
+  const columns = [
+    ...columnFields(fields),
+    ...foldedColumns(fields).map(({ column, spec }) => [column, spec] as const),
+  ]
   const names = filledColumns(definition)
   // A request that changes the row meanwhile waits, or has changed it before.
   const readPage = createRowPages(db, name, selectTerms(columns, db.name))

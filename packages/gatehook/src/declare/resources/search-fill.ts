@@ -3,6 +3,7 @@
  * of one transaction each (§7.12). An interrupted start resumes after the last batch. A change of
  * the searched fields indexes all rows again.
  */
+import type { BatchPace } from '../../kernel/pace.ts'
 import type { RowId } from '../../kernel/row-id.ts'
 import type { Database, Tx, Value } from '../../platform/storage/database.ts'
 import { createRowPages, type ReadKeyPage } from '../../platform/storage/key-pages.ts'
@@ -75,7 +76,8 @@ export async function listOtherWords(
 
 /** Lets `fillSearchIndexes` index all rows again, beside the words that they have. */
 export const requestWords = (tx: Tx, { name }: ResourceDefinition): Promise<unknown> =>
-  tx.run(sql`DELETE FROM gh_search_indexes WHERE resource = ${name}`)
+  tx.run(sql`UPDATE gh_search_indexes SET last_scope = -1, last_id = -1, last_key = ''
+    WHERE resource = ${name}`)
 
 /** Lets the start index the rows of the resources again. */
 export async function resetSearchIndexes(db: Database, names: readonly string[]): Promise<void> {
@@ -89,15 +91,17 @@ export async function resetSearchIndexes(db: Database, names: readonly string[])
   })
 }
 
-/** Brings the tables of words in line with the declaration. */
+/** Brings the tables of words in line with the declaration, unless `pace` ends the work before. */
 export async function fillSearchIndexes(
   db: Database,
   resources: readonly ResourceDefinition[],
   progress: (line: string) => void,
+  pace?: BatchPace,
 ): Promise<void> {
   for (const resource of await findOutdatedIndexes(db, resources)) {
+    if ((await pace?.()) === false) return
     await beginIndex(db, resource)
-    await fillIndex(db, resource, progress)
+    await fillIndex(db, resource, progress, pace)
   }
 }
 
@@ -160,6 +164,7 @@ async function fillIndex(
   db: Database,
   resource: ResourceDefinition,
   progress: (line: string) => void,
+  pace?: BatchPace,
 ): Promise<void> {
   const { name } = resource
   const { fields, names } = wordSources(resource)
@@ -168,6 +173,7 @@ async function fillIndex(
   const readPage = createRowPages(db, name, fields.join(', '))
   let rows = 0
   for (;;) {
+    if ((await pace?.()) === false) return
     const count = await db.write((tx) => fillBatch(tx, resource, index, readPage))
     if (count === undefined) break
     rows += count
