@@ -8,6 +8,8 @@ import { type ActiveCredential, VerifierUnavailable, type Verify } from './verif
 interface ProtectOptions<Context> {
   readonly scopes?: readonly string[] | undefined
   readonly resource?: string | undefined
+  /** The only mode that passes: a test key must not read live rows. Default: both. */
+  readonly mode?: 'live' | 'test' | undefined
   /** Requests that each call counts as; an answer with a cost is never cached. */
   readonly cost?: number | undefined
   /** Returns the address of the client. Default: `ip` of Express and Fastify; of Hono, none. */
@@ -92,14 +94,16 @@ const isByte = (text: string): boolean => /^(?:0|[1-9]\d{0,2})$/.test(text) && N
  */
 const failureOf = (error: unknown): unknown =>
   error instanceof GatehookError
-    ? new Error('The credential could not be verified.', { cause: error })
+    ? new Error('The credential could not be verified: is the key of the application valid?', {
+        cause: error,
+      })
     : error
 
 export function createMiddleware(verify: Verify): VerifierMiddleware {
   const decide = async (
     header: (name: string) => string | undefined,
     address: string | undefined,
-    { scopes, resource, cost }: ProtectOptions<never>,
+    { scopes, resource, mode, cost }: ProtectOptions<never>,
   ): Promise<ActiveCredential | Refusal> => {
     const credential = credentialOf(header)
     if (credential === undefined || !isCredential(credential)) {
@@ -117,7 +121,10 @@ export function createMiddleware(verify: Verify): VerifierMiddleware {
         resource,
         cost,
       })
-      if (answer.active) return answer
+      if (answer.active) {
+        const passes = mode === undefined || answer.mode === mode
+        return passes ? answer : { status: 403, headers: {}, body: { error: 'mode' } }
+      }
       const { status, headers, reason, missing_scopes } = answer
       return { status, headers: { ...headers }, body: { error: reason, missing_scopes } }
     } catch (error) {

@@ -248,6 +248,24 @@ test('the middleware of each framework serves, refuses, or is unavailable', asyn
   }
 })
 
+test('a route of one mode refuses active credentials of the other', async () => {
+  const verifier = fakeVerifier({ live: {}, test: { mode: 'test' } })
+  const statusOf = async (key: string, mode?: 'live' | 'test') => {
+    const sent: unknown[] = []
+    const reply = {
+      code: (code: number) => (sent.push(code), reply),
+      headers: () => reply,
+      send: (body: unknown) => sent.push(body),
+    }
+    await verifier.fastify({ mode })({ headers: { 'x-api-key': key } }, reply)
+    return sent
+  }
+  assert.deepEqual(await statusOf('live', 'live'), [])
+  assert.deepEqual(await statusOf('test', 'live'), [403, { error: 'mode' }])
+  assert.deepEqual(await statusOf('live', 'test'), [403, { error: 'mode' }])
+  assert.deepEqual([await statusOf('live'), await statusOf('test')], [[], []])
+})
+
 test('a fake verifier knows its credentials and their scopes', async () => {
   const { verify } = fakeVerifier({
     'key-of-42': { external_id: 'org_42', scopes: ['reports:read'] },
