@@ -35,6 +35,15 @@ function cellOf(
   return nullable && n === 0 ? null : numberOf(customer, n)
 }
 
+/** Columns whose text the deletion reads as JSON. */
+const jsonOf = (word: string): Readonly<Record<string, Record<string, Value>>> => ({
+  gh_issuer_rules: {
+    claims: JSON.stringify({ sub: word }),
+    scopes: JSON.stringify([word]),
+    domains: JSON.stringify([word]),
+  },
+})
+
 /** Inserts rows of a customer in both modes with a word in every column of text and bytes. */
 async function fillTable(db: Database, table: Table, customer: CustomerPlace, word: string) {
   const { name, columns, belongs } = table
@@ -50,6 +59,7 @@ async function fillTable(db: Database, table: Table, customer: CustomerPlace, wo
       [belongs.scope ?? '']: customer.no * 2 + (n % 2),
       [belongs.customer ?? '']: customer.id,
       [belongs.customerNo ?? '']: customer.no,
+      ...jsonOf(word)[name],
     }
     const cells = written.map(([column, spec]) => owners[column] ?? cellOf(spec, word, customer, n))
     await db.write((tx) => tx.run(insert(cells)))

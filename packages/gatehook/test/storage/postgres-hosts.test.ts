@@ -29,7 +29,7 @@ test('with several hosts, a connection opens on one that accepts it', async (t) 
 test('when no host accepts a connection, the error names all hosts and no password', async () => {
   const address = 'postgres://me:hidden@127.0.0.1:1,127.0.0.1:2/db'
   await assert.rejects(openDatabase(address, { log: quietLog }), {
-    name: 'StorageError',
+    name: 'StorageWaitError',
     message: /^The database postgres:\/\/127.0.0.1:1,127.0.0.1:2\/db cannot be opened: .+\.$/,
   })
 })

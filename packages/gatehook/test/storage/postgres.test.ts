@@ -100,9 +100,13 @@ test('a connection failure gives one sentence without secrets', async (t) => {
   wrong.password = 'hunter2'
   const closedPort = new URL(url)
   closedPort.port = '1'
-  for (const address of [wrong.href, closedPort.href, withName(url, 'nothing_here')]) {
+  for (const [address, name] of [
+    [wrong.href, 'StorageError'],
+    [closedPort.href, 'StorageWaitError'],
+    [withName(url, 'nothing_here'), 'StorageError'],
+  ] as const) {
     await assert.rejects(openDatabase(address, { log: quietLog }), (error: Error) => {
-      assert.equal(error.name, 'StorageError')
+      assert.equal(error.name, name)
       assert.match(error.message, /^The database postgres:.* cannot be opened: .+\.$/)
       assert.doesNotMatch(error.message, /hunter2|postgres:postgres/)
       return true
