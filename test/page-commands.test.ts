@@ -20,6 +20,7 @@ const offered: Readonly<Record<keyof typeof pageCommands, readonly string[]>> = 
   initCommand: [pageCommands.initCommand],
   createOperatorCommand: [pageCommands.createOperatorCommand],
   restoreRevocationsCommand: [pageCommands.restoreRevocationsCommand],
+  discardEventCommand: [pageCommands.discardEventCommand('evt_1')],
   operatorLinkCommand: [pageCommands.operatorLinkCommand],
   createKeyCommand: [pageCommands.createKeyCommand('live'), pageCommands.createKeyCommand('test')],
   createClientCommand: [

@@ -18,6 +18,8 @@ export const operatorLinkCommand = 'npx gatehook operators link'
 /** The file is an export of the audit trail. */
 export const restoreRevocationsCommand = 'npx gatehook restore --revocations audit.ndjson'
 
+export const discardEventCommand = (id: string): string => `npx gatehook outbox discard ${id}`
+
 /** Every service has the scope `events:read`. */
 export const createKeyCommand = (mode: Mode): string =>
   `npx gatehook keys create --name "My program" --mode ${mode} --scopes events:read`

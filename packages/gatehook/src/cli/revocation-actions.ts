@@ -13,6 +13,9 @@ import { findOperatorById } from '../identity/people/operator-store.ts'
 import { setOperatorPassword } from '../identity/people/operators.ts'
 import { repeatPasskeyDeletion } from '../identity/people/passkey-store.ts'
 import { systemRandom } from '../kernel/random.ts'
+import { KEY_HOURS } from '../outbound/emissions/emit-function.ts'
+import { deleteGrant, replaceGrant } from '../outbound/emissions/grants.ts'
+import { discardHeld } from '../outbound/emissions/store.ts'
 import type { Api } from './api.ts'
 import { cliActor } from './installation.ts'
 
@@ -128,7 +131,7 @@ export const applications: Readonly<Record<string, Apply>> = {
   'operator.role': async (installation, entry) => {
     // Its provider decides about the role, at the next sign-in: restored sessions have ended.
     const operator = await findOperatorById(installation.app.db, entry.target)
-    if (operator?.issuer === null) await setRole(installation, entry)
+    if (!operator?.issuer) await setRole(installation, entry)
   },
   'operator.second_factor_reset': send('DELETE', (id) => `${operatorPath(id)}/second-factor`),
   'operator.password': ({ app }, { target }) => resetOperatorPassword(app, target),
@@ -138,6 +141,12 @@ export const applications: Readonly<Record<string, Apply>> = {
   'person.password_reset': resetPassword,
   'operator.passkey_delete': ({ app }, { target }) =>
     app.db.write((tx) => repeatOperatorPasskeyDeletion(tx, target)),
+  'outbox.discard': ({ app }, { target }) =>
+    app.db.write((tx) => discardHeld(tx, target, KEY_HOURS * 3_600_000)),
+  // An external id in the trail is no customer of the grant: the operator installs it again.
+  'outbox.install': ({ app }, { target: role, detail: { customers, mode, types } }) =>
+    app.db.write((tx) => replaceGrant(tx, { role, customers, mode, types })),
+  'outbox.revoke': ({ app }, { target }) => app.db.write((tx) => deleteGrant(tx, target)),
   'passkey.delete': ({ app }, { target }) =>
     app.db.write((tx) => repeatPasskeyDeletion(tx, target)),
   'person.remove': disablePerson,

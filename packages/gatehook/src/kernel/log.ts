@@ -102,7 +102,12 @@ const BUFFER_BYTES = 65_536
 /** The lines of an idle service are written after this time, before the buffer is full. */
 const FLUSH_MS = 250
 
-function standardOutput(): pino.DestinationStream {
+let opened: pino.DestinationStream | undefined
+
+/** The logs of a process share one stream, and its listener at the exit. */
+const standardOutput = (): pino.DestinationStream => (opened ??= openStandardOutput())
+
+function openStandardOutput(): pino.DestinationStream {
   const output = pino.destination({
     dest: 1,
     sync: false,

@@ -5,6 +5,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { eachService } from '../../../../test/rig/service.ts'
+import { applications, type Installation } from '../../src/cli/revocation-actions.ts'
+import { listGrants } from '../../src/outbound/emissions/grants.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { codeOf, emit } from '../storage/emitter.ts'
 import { openTeamDatabase } from '../storage/team-database.ts'
 import { gatehook, jsonOf, type Place } from './command.ts'
@@ -100,4 +104,21 @@ test('a stub has the same signature, and a table for the tests of a team', async
   assert.deepEqual(rows, [{ id, type: 'any.type', object: { a: 1 }, ...named }])
   const { stdout } = await gatehook(place, 'outbox', 'install', '--stub', '--print')
   assert.match(stdout, /^SET ROLE /)
+})
+
+/** §18.5: the trail is applied to restored data. */
+eachService('a grant of SQL has what the trail says, and ends with it', async (service) => {
+  const { app } = service
+  const { db } = app
+  const installation = { app } as unknown as Installation
+  const role = 'app_rw'
+  await db.write((tx) => tx.run(sql`INSERT INTO gh_emission_grants (role) VALUES (${role})`))
+  const apply = (action: string, detail: object = {}) =>
+    applications[action]!(installation, { at: Date.now(), target: role, detail })
+  const narrow = { customers: ['cus_1'], mode: 'test', types: ['a.b'] }
+  await apply('outbox.install', narrow)
+  assert.deepEqual(await listGrants(db), [{ role, ...narrow }])
+  await apply('outbox.revoke')
+  await apply('outbox.install', narrow)
+  assert.deepEqual(await listGrants(db), [])
 })

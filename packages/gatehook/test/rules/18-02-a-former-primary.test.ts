@@ -67,7 +67,7 @@ test('no node writes on a former primary: not while it runs, not when it starts'
   const countUsers = async () => Number((await queryAsAdmin(url, COUNT))[0]!.count)
   const count = await countUsers()
   for (const [name, env] of Object.entries(configurations)) {
-    await assert.rejects(open(env), { name: 'StorageError', message: FORMER }, name)
+    await assert.rejects(open(env), { name: 'StorageWaitError', message: FORMER }, name)
   }
   assert.equal(await countUsers(), count)
 })

@@ -46,6 +46,11 @@ test('without a synchronous standby writes are 503 durability_lost, and reads wo
     users.body.data.map(({ name }: { name: string }) => name),
     ['A'],
   )
+  const lists = ['attention', 'requests', 'errors', 'versions/v1/usage', 'versions/v1/callers']
+  for (const list of lists) {
+    const { status, text } = await node.as(admin).get(`/admin/${list}`)
+    assert.equal(status, 200, `${list}: ${text}`)
+  }
   await node.app.work()
   const isNoticed = async () => (await node.as(undefined).get('/metrics')).text
   await eventually(isNoticed, (text) => text.includes('gatehook_durability_lost 1'), WITHIN_MS)

@@ -3,6 +3,7 @@ import { actorOf } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Value } from '../../platform/storage/database.ts'
+import { whileAvailable } from '../../platform/storage/storage-failure.ts'
 import type { AnyMember } from '../../protocol/fields/members.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import { requireMatch } from '../../protocol/http/conditional.ts'
@@ -138,7 +139,7 @@ export function versionRoutes(deps: VersionRouteDeps): Route[] {
       const collection = usageCollections.get(call.params.version!)
       if (!collection) throw new Failure('not_found')
       // Includes all counts of this node. Other nodes flush within seconds.
-      await usage.flush()
+      await whileAvailable(usage.flush(), undefined)
       return list(call, collection, usageView)
     }),
   ]

@@ -137,7 +137,7 @@ function createIssue(deps: SessionDeps) {
         authenticated_at: grant.authenticatedAt ?? null,
         token_hash: refreshToken === undefined ? null : hashToken(refreshToken),
         created_at: now,
-        expires_at: Math.min(now + lifetimes.idleMs, endsAt),
+        expires_at: refreshToken === undefined ? endsAt : Math.min(now + lifetimes.idleMs, endsAt),
         ends_at: endsAt,
         access_until: access.expiresAt,
       })

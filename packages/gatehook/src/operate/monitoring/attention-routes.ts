@@ -33,8 +33,7 @@ export function attentionRoutes(options: AttentionRouteOptions): Route[] {
   const { db, perform, audit, clock, readAttention, flush } = options
   return [
     implement(operations.attention, async (call) => {
-      // A database that stores nothing is what the list has to name.
-      await flush().catch(() => undefined)
+      await flush()
       const delays = await whileAvailable(
         store.listDelays(db, readerOf(call), clock.now()),
         new Map<string, number>(),

@@ -7,7 +7,7 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { AttemptCounts } from '../../outbound/deliveries/attempt-feed.ts'
-import { isStorageUnavailable } from '../../platform/storage/storage-failure.ts'
+import { storesNothing } from '../../platform/storage/storage-failure.ts'
 import type { Answer } from '../../protocol/http/call.ts'
 import type { Exchange, ObserveExchange } from '../../protocol/http/exchange.ts'
 import { isProbe } from '../../protocol/http/probe.ts'
@@ -222,7 +222,7 @@ export class RequestRecorder {
       this.#failedWrites = 0
     } catch (error) {
       // While the store is away, records wait in memory, and further ones are dropped.
-      if (isStorageUnavailable(error) || ++this.#failedWrites < FAILED_WRITES_MAX) throw error
+      if (storesNothing(error) || ++this.#failedWrites < FAILED_WRITES_MAX) throw error
       log.warn({ err: error, count: batch.length }, 'records of requests were dropped')
       this.#omit(clock.now(), 'dropped', batch.length)
     }

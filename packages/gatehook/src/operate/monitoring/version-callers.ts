@@ -18,6 +18,7 @@ import {
 } from '../../outbound/deliveries/endpoint-reader.ts'
 import type { Reader } from '../../platform/storage/database.ts'
 import { join, type Sql, sql } from '../../platform/storage/sql.ts'
+import { whileAvailable } from '../../platform/storage/storage-failure.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import { bindingOf, decodeCursor, encodeCursor, type Key } from '../../protocol/lists/cursor.ts'
@@ -246,7 +247,7 @@ export function versionTrafficRoutes(deps: VersionTrafficDeps): Route[] {
     implement(operations.callers, async ({ params }, _, query) => {
       const { days = DAYS_DEFAULT, limit = CALLERS_MAX, customer, mode, cursor } = query
       await requireVersion(deps.db, params.version!)
-      await Promise.all([deps.flush(), deps.flushUsage()])
+      await Promise.all([deps.flush(), whileAvailable(deps.flushUsage(), undefined)])
       const selection = {
         version: params.version!,
         days,

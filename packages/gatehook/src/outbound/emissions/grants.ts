@@ -131,6 +131,13 @@ END $gatehook$`,
 export const deleteGrant = (tx: Tx, role: string): Promise<number> =>
   tx.run(sql`DELETE FROM gh_emission_grants WHERE role = ${role}`)
 
+/** Replaces a grant that exists. Its customers are ids. */
+export function replaceGrant(tx: Tx, { role, customers, mode, types }: EmissionGrant) {
+  const textOf = (list: readonly string[] | undefined) => (list ? JSON.stringify(list) : null)
+  return tx.run(sql`UPDATE gh_emission_grants SET customers = ${textOf(customers)},
+    mode = ${mode ?? null}, types = ${textOf(types)} WHERE role = ${role}`)
+}
+
 export async function listGrants(from: Reader): Promise<EmissionGrant[]> {
   const rows = await from.all(sql`SELECT role, customers, mode, types FROM gh_emission_grants
     ORDER BY role`)

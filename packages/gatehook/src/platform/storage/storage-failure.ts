@@ -18,10 +18,14 @@ export const isStorageUnavailable = (error: unknown): boolean =>
   error instanceof StorageError ||
   (error instanceof Failure && error.code === 'storage_unavailable')
 
-/** Returns `instead` of the result while the database is away. */
+/** Whether the database stores nothing now; it may answer reads. */
+export const storesNothing = (error: unknown): boolean =>
+  isStorageUnavailable(error) || (error instanceof Failure && error.code === 'durability_lost')
+
+/** Returns `instead` of the result while the database is away, or stores nothing. */
 export const whileAvailable = <T>(result: Promise<T>, instead: T): Promise<T> =>
   result.catch((error: unknown) => {
-    if (isStorageUnavailable(error)) return instead
+    if (storesNothing(error)) return instead
     throw error
   })
 

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { ApiFailure, type Query, send } from '../../api.ts'
 import { nowMs, slowNow } from '../../clock.ts'
-import { restoreRevocationsCommand } from '../../commands.ts'
+import { discardEventCommand, restoreRevocationsCommand } from '../../commands.ts'
 import { ago, count, day, number, percent, period } from '../../format.ts'
 import { Button } from '../../parts/button.tsx'
 import { AttentionList, Part } from '../../parts/notices.tsx'
@@ -187,7 +187,7 @@ const KINDS: Readonly<Record<string, Words>> = {
       <>
         An event <b>{row.subject.label}</b> of a transaction does not fit its declaration:{' '}
         {textFact(row, 'problem')} Correct the declaration, or discard it:{' '}
-        <code>gatehook outbox discard {row.subject.id}</code>
+        <code>{discardEventCommand(row.subject.id)}</code>
       </>
     ),
     link: (row) => ['Events', href('/console/events', { type: row.subject.label })],
