@@ -342,7 +342,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
         await page.setViewportSize(viewport)
         await page.goto(stage.url + path)
         await page.waitForLoadState('networkidle')
-        await page.locator('main h1').first().waitFor()
+        await page.locator('h1').first().waitFor()
         await assertAccessible(page, `${path} ${viewport.width} ${colorScheme}`)
       }
     }
