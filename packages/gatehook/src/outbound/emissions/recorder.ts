@@ -15,6 +15,8 @@ import * as store from './store.ts'
 
 /** Rows that another node has locked, and has not moved, are found after this time. */
 const SWEEP_MS = 5_000
+/** One run ends after this time: sweeps, and the end of a process, wait for none longer. */
+const RUN_MS = 2_000
 const PROBLEM_MAX = 500
 const OF_NO_CUSTOMER = 'an emitted event of a customer that is deleted was dropped'
 
@@ -45,35 +47,14 @@ export interface EmissionRecorder {
 }
 
 export function createEmissionRecorder(deps: EmissionDeps): EmissionRecorder {
-  const { db, clock, log, declaration, hasCustomer } = deps
+  const { db, clock, declaration } = deps
   let seen: store.Snapshot | undefined
   let sweptMs = Number.NEGATIVE_INFINITY
   /** The held event that a sweep tried last: one that fails again stops no later one. */
   let lastHeld = 0
-  /** Records the events of rows; holds those that do not fit. */
-  const move = async (tx: Tx, nos: readonly number[]) => {
-    const done: number[] = []
-    const ownerless: number[] = []
-    const customers = new Map<Scope, Promise<boolean>>()
-    const isOfCustomer = ({ scope }: store.Emission) => {
-      if (!customers.has(scope)) customers.set(scope, hasCustomer(tx, scope))
-      return customers.get(scope)
-    }
-    for (const emission of await store.lockEmissions(tx, nos)) {
-      try {
-        const isOwned = await isOfCustomer(emission)
-        if (isOwned) await recordOne(deps, tx, emission)
-        else tx.afterCommit(() => log.warn({ event: emission.id }, OF_NO_CUSTOMER))
-        const ended = isOwned ? done : ownerless
-        ended.push(emission.no)
-      } catch (error) {
-        if (!(error instanceof Misfit)) throw error
-        await hold(deps, tx, emission, error)
-      }
-    }
-    store.endEmissions(tx, done, KEY_HOURS * 3_600_000)
-    if (ownerless.length > 0) store.dropEmissions(tx, ownerless)
-  }
+  /** The scope after which the next turn begins. */
+  let turnAfter = 0
+  const move = (tx: Tx, nos: readonly number[]) => moveRows(deps, tx, nos)
   const moveEach = async (nos: readonly number[]) => {
     for (const no of nos) {
       try {
@@ -102,34 +83,68 @@ export function createEmissionRecorder(deps: EmissionDeps): EmissionRecorder {
     }
     return batch!
   }
-  /** Moves what waits. Beyond one batch, customers take turns: many events delay their own only. */
-  const moveAll = async () => {
+  /**
+   * Moves what waits. Beyond one batch, customers take turns: many events delay their own only.
+   * Returns whether nothing is left.
+   */
+  const moveAll = async (): Promise<boolean> => {
+    const endMs = clock.elapsedMs() + RUN_MS
     const first = await moveBatch((tx) => store.lockWaiting(tx, seen))
-    if (first.isLast || first.nos.length === 0) return
-    for (let after = 0; ; ) {
-      const { nos, next } = await moveBatch((tx) => store.lockTurn(tx, after))
-      if (nos.length === 0 && after === 0) return
-      after = next
+    if (first.isLast || first.nos.length === 0) return true
+    while (clock.elapsedMs() < endMs) {
+      const { nos, next } = await moveBatch((tx) => store.lockTurn(tx, turnAfter))
+      if (nos.length === 0 && turnAfter === 0) return true
+      turnAfter = next
     }
+    return false
   }
   const sweep = async () => {
     seen = undefined
     for (let at = 0; at < SWEPT_HELD_MAX; at++) {
       const row = await store.findHeldByOthers(db, declaration, lastHeld)
       lastHeld = row?.no ?? 0
-      if (!row) break
+      if (!row) {
+        sweptMs = clock.elapsedMs()
+        return
+      }
       await moveEach([row.no])
     }
-    sweptMs = clock.elapsedMs()
+    // The next run continues.
   }
   return {
     async run() {
       if (clock.elapsedMs() - sweptMs >= SWEEP_MS) await sweep()
       const { snapshot, waits } = await store.readWaiting(db, seen)
-      if (waits) await moveAll()
+      if (waits && !(await moveAll())) return
       seen = snapshot
     },
   }
+}
+
+/** Records the events of rows; holds those that do not fit. */
+async function moveRows(deps: EmissionDeps, tx: Tx, nos: readonly number[]): Promise<void> {
+  const { log, hasCustomer } = deps
+  const done: number[] = []
+  const ownerless: number[] = []
+  const customers = new Map<Scope, Promise<boolean>>()
+  const isOfCustomer = ({ scope }: store.Emission) => {
+    if (!customers.has(scope)) customers.set(scope, hasCustomer(tx, scope))
+    return customers.get(scope)
+  }
+  for (const emission of await store.lockEmissions(tx, nos)) {
+    try {
+      const isOwned = await isOfCustomer(emission)
+      if (isOwned) await recordOne(deps, tx, emission)
+      else tx.afterCommit(() => log.warn({ event: emission.id }, OF_NO_CUSTOMER))
+      const ended = isOwned ? done : ownerless
+      ended.push(emission.no)
+    } catch (error) {
+      if (!(error instanceof Misfit)) throw error
+      await hold(deps, tx, emission, error)
+    }
+  }
+  store.endEmissions(tx, done, KEY_HOURS * 3_600_000)
+  if (ownerless.length > 0) store.dropEmissions(tx, ownerless)
 }
 
 function hold(deps: EmissionDeps, tx: Tx, { no, id, type }: store.Emission, error: Error) {
