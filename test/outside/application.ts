@@ -9,7 +9,7 @@ import { filesOf } from '../docs/snippets.ts'
 import { type CleanupScope, onEnd } from '../rig/cleanup.ts'
 import { eventually } from '../rig/eventually.ts'
 import { freePort } from '../rig/postgres.ts'
-import { npm } from './stage.ts'
+import { environment, npm, output } from './stage.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -35,6 +35,15 @@ export async function installFrameworks(folder: string): Promise<void> {
   symlinkSync(join(ROOT, 'packages/client'), join(modules, 'gatehook-client'))
 }
 
+/** Creates the environment `venv` of Python with the frameworks. */
+export async function installPython(folder: string): Promise<void> {
+  const run = (program: string, ...args: string[]) =>
+    output(folder, environment(dirname(process.execPath)), program, ...args)
+  await run('python3', '-m', 'venv', 'venv')
+  const requirements = join(import.meta.dirname, 'frameworks/requirements.txt')
+  await run('venv/bin/pip', 'install', '--quiet', '--requirement', requirements)
+}
+
 export interface Application {
   readonly url: string
   /** Ends it with SIGTERM, and returns its exit code. */
@@ -55,7 +64,7 @@ export async function startApplication(
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const [program = '', ...args] = words.map((word) => (word === 'PORT' ? String(port) : word))
-  const output: string[] = []
+  const printed: string[] = []
   const child: ChildProcess = spawn(program, args, {
     cwd: folder,
     env: { ...cleanEnv(), PORT: String(port), ...environment(url) },
@@ -70,10 +79,10 @@ export async function startApplication(
     await exited
   })
   for (const stream of [child.stdout!, child.stderr!]) {
-    stream.on('data', (chunk) => output.push(String(chunk)))
+    stream.on('data', (chunk) => printed.push(String(chunk)))
   }
   const isListening = async () => {
-    assert.equal(child.exitCode, null, output.join(''))
+    assert.equal(child.exitCode, null, printed.join(''))
     return fetch(url).then(
       () => true,
       () => false,
@@ -85,7 +94,7 @@ export async function startApplication(
     async stop() {
       child.kill('SIGTERM')
       const [code] = await exited
-      if (code !== 0) process.stderr.write(output.join(''))
+      if (code !== 0) process.stderr.write(printed.join(''))
       return code
     },
   }

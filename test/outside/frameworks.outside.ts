@@ -13,7 +13,7 @@ import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
 import { startService } from '../docs/process.ts'
 import { emptyFolder } from '../rig/cleanup.ts'
 import { freePort } from '../rig/postgres.ts'
-import { installFrameworks, startApplication, writePage } from './application.ts'
+import { installFrameworks, installPython, startApplication, writePage } from './application.ts'
 import { assertMounted, postJson, startHost } from './mounted-engine.ts'
 import { environment, output } from './stage.ts'
 
@@ -31,12 +31,6 @@ Date.now = () => now() + Number(readFileSync('clock', 'utf8')) * 1000
 `
 const setClock = (seconds: number) => writeFileSync(join(keysFolder, 'clock'), String(seconds))
 
-async function installPython(): Promise<void> {
-  await run('python3', '-m', 'venv', 'venv')
-  const requirements = join(import.meta.dirname, 'frameworks/requirements.txt')
-  await run('venv/bin/pip', 'install', '--quiet', '--requirement', requirements)
-}
-
 async function buildGo(): Promise<void> {
   if (!hasGo) return
   await run('go', 'mod', 'init', 'reports')
@@ -50,7 +44,7 @@ before(async () => {
   writeFileSync(join(keysFolder, 'clock.mjs'), CLOCK)
   writePage(mountedFolder, 'README.md')
   writePage(mountedFolder, 'docs/guides/mounted.md')
-  await Promise.all([installFrameworks(folder), installPython(), buildGo()])
+  await Promise.all([installFrameworks(folder), installPython(keysFolder), buildGo()])
 })
 
 test('a strict compiler accepts the middleware in each framework', async () => {

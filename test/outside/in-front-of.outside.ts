@@ -11,20 +11,12 @@ import { after, before, type TestContext, test } from 'node:test'
 import { gatehook, startService } from '../docs/process.ts'
 import { emptyFolder } from '../rig/cleanup.ts'
 import { freePort } from '../rig/postgres.ts'
-import { installFrameworks, startApplication, writePage } from './application.ts'
+import { installFrameworks, installPython, startApplication, writePage } from './application.ts'
 import { environment, output } from './stage.ts'
 
 const folder = emptyFolder({ after })
 const hasGo = spawnSync('go', ['version']).status === 0
-const run = (...words: [string, ...string[]]) =>
-  output(folder, environment(dirname(process.execPath)), ...words)
 const SCOPES = ['invoices:read', 'invoices:write']
-
-async function installPython(): Promise<void> {
-  await run('python3', '-m', 'venv', 'venv')
-  const requirements = join(import.meta.dirname, 'frameworks/requirements.txt')
-  await run('venv/bin/pip', 'install', '--quiet', '--requirement', requirements)
-}
 
 async function buildGo(): Promise<void> {
   if (!hasGo) return
@@ -36,7 +28,7 @@ async function buildGo(): Promise<void> {
 
 before(async () => {
   writePage(folder, 'docs/guides/in-front-of.md')
-  await Promise.all([installFrameworks(folder), installPython(), buildGo()])
+  await Promise.all([installFrameworks(folder), installPython(folder), buildGo()])
 })
 
 const APPLICATIONS: Readonly<Record<string, readonly string[]>> = {

@@ -13,11 +13,11 @@ const reportOf = (running: Promise<unknown>) =>
     () => assert.fail('the database answered'),
     (error: unknown) => reportOfError(error),
   )
-const awayUrl = async () => `postgres://nobody@127.0.0.1:${await freePort()}/none`
+const unreachableUrl = async () => `postgres://nobody@127.0.0.1:${await freePort()}/none`
 
 test('the engine reports it from its thread', async () => {
   const settings: Partial<EngineSettings> = {
-    database: { url: await awayUrl() },
+    database: { url: await unreachableUrl() },
     masterSecrets: ['a secret that only tests know, long enough'],
     testClock: false,
   }
@@ -29,7 +29,7 @@ test('the engine reports it from its thread', async () => {
 
 test('a connection that receives notifications reports it', async (t) => {
   const url = await freshUrl(t, 'postgres')
-  const target = { url, pooler: 'transaction', directUrl: await awayUrl() } as const
+  const target = { url, pooler: 'transaction', directUrl: await unreachableUrl() } as const
   const db = await openDatabase(target, { log: quietLog })
   t.after(() => db.close())
   const report = await reportOf(db.listen('channel', () => {}))
