@@ -6,7 +6,6 @@ import { findCustomerIdOf } from '../identity/access/customer-reader.ts'
 import { createLog } from '../kernel/log.ts'
 import { modeOf } from '../kernel/principal.ts'
 import { isoTime } from '../kernel/time.ts'
-import { KEY_HOURS } from '../outbound/emissions/emit-function.ts'
 import {
   deleteGrant,
   type EmissionGrant,
@@ -155,7 +154,7 @@ async function revoke(app: App, input: Input) {
 
 async function discard({ db, administration }: App, { args: [id = ''] }: Input) {
   await db.write(async (tx) => {
-    const emission = await discardHeld(tx, id, KEY_HOURS * 3_600_000)
+    const emission = await discardHeld(tx, id)
     if (!emission) throw new CommandError(`There is no held event ${id}: gatehook outbox held`)
     const { scope, type } = emission
     const entry = {

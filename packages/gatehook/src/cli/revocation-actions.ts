@@ -13,7 +13,6 @@ import { findOperatorById } from '../identity/people/operator-store.ts'
 import { setOperatorPassword } from '../identity/people/operators.ts'
 import { repeatPasskeyDeletion } from '../identity/people/passkey-store.ts'
 import { systemRandom } from '../kernel/random.ts'
-import { KEY_HOURS } from '../outbound/emissions/emit-function.ts'
 import { deleteGrant, replaceGrant } from '../outbound/emissions/grants.ts'
 import { discardHeld } from '../outbound/emissions/store.ts'
 import type { Api } from './api.ts'
@@ -141,8 +140,7 @@ export const applications: Readonly<Record<string, Apply>> = {
   'person.password_reset': resetPassword,
   'operator.passkey_delete': ({ app }, { target }) =>
     app.db.write((tx) => repeatOperatorPasskeyDeletion(tx, target)),
-  'outbox.discard': ({ app }, { target }) =>
-    app.db.write((tx) => discardHeld(tx, target, KEY_HOURS * 3_600_000)),
+  'outbox.discard': ({ app }, { target }) => app.db.write((tx) => discardHeld(tx, target)),
   // An external id in the trail is no customer of the grant: the operator installs it again.
   'outbox.install': ({ app }, { target: role, detail: { customers, mode, types } }) =>
     app.db.write((tx) => replaceGrant(tx, { role, customers, mode, types })),

@@ -41,7 +41,7 @@ export const pauseLoop = (ms: number): Promise<void> =>
   })
 
 /** The rest after a batch, as a multiple of its time. */
-const BATCH_REST = 3
+export const BATCH_REST = 3
 
 /** Called before each batch; resolves after a rest. Returns whether the work goes on. */
 export type BatchPace = () => Promise<boolean>

@@ -2,6 +2,7 @@
  * SQL of customers in functions that the team's own transactions call (§17.2): a customer by its
  * name, and the function that creates one.
  */
+import { requireStay } from '../../platform/storage/move/stay-function.ts'
 import {
   CALLED_MS,
   definerFunction,
@@ -55,9 +56,7 @@ BEGIN
   IF NOT ${mayCreate} THEN
     ${raise('42501', "'gatehook_customer: the role has no grant for all customers'")}
   END IF;
-  IF to_regclass('${qualify('gh_move')}') IS NOT NULL THEN
-    PERFORM ${qualify('gatehook_stay')}();
-  END IF;
+  ${requireStay({ qualify })}
   IF wanted IS NULL OR wanted COLLATE "C" !~ '^[!-+.-~-]{1,200}$'
     OR wanted = 'default' OR wanted ^@ '${CUSTOMER_PREFIX}' THEN
     ${raise('22023', `'gatehook_customer: external_id must be ${EXTERNAL_ID}'`)}

@@ -6,6 +6,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../kernel/clock.ts'
+import { BATCH_REST } from '../../kernel/pace.ts'
 import type {
   CustomerRows,
   OwnedPlace,
@@ -18,8 +19,7 @@ import type { Database, Reader, Statement, Tx } from '../../platform/storage/dat
 const RUN_MS = 5_000
 /** Rows that one transaction deletes. */
 export const SLICE_ROWS = 200
-/** The rest after a slice, as a multiple of its time. */
-const REST = 3
+/** The shortest rest after a slice. */
 const REST_MIN_MS = 2
 /**
  * The pause before the last pass: nodes have ended the credentials (§3.2), and requests that they
@@ -87,7 +87,7 @@ export async function walkSteps(
       const result: SliceResult = await slice(position)
       changed += result.changed
       position = result.next
-      const restMs = REST * (clock.elapsedMs() - sliceMs)
+      const restMs = BATCH_REST * (clock.elapsedMs() - sliceMs)
       await delay(Math.max(REST_MIN_MS, restMs), undefined, { signal })
     }
   }

@@ -6,6 +6,11 @@
 import { EVENT_MAX_BYTES } from '../../history/events/event.ts'
 import { selectNamedCustomer } from '../../identity/access/customer-function.ts'
 import {
+  requireStay,
+  STAY_FUNCTION,
+  stayFunction,
+} from '../../platform/storage/move/stay-function.ts'
+import {
   CALLED_MS,
   definerFunction,
   raise,
@@ -20,16 +25,15 @@ const ENVELOPE_BYTES = 128
 const LEVELS_ABOVE = 1
 const KEY_MAX = 255
 /** A repeated key adds no event for this time. */
-export const KEY_HOURS = 24
+export const KEY_MS = 24 * 3_600_000
 
 const GRANT_HINT = 'gatehook outbox list prints the grants.'
-const MOVED_HINT = 'Use the database that gatehook move has named.'
 const TYPE_HINT = 'Declare it in externalEvents, and run gatehook migrate.'
 const CUSTOMER_HINT = 'gatehook_customer(external_id, name) creates one.'
 
 /** The functions by which GRANT and REVOKE name them. */
 export const EMIT_FUNCTION = 'gatehook_emit(text, jsonb, text, text, text)'
-export const INNER_FUNCTIONS = ['gatehook_grants(name)', 'gatehook_stay()'] as const
+export const INNER_FUNCTIONS = ['gatehook_grants(name)', STAY_FUNCTION] as const
 
 /** The grants of a role, those of its memberships included. */
 const grantsFunction = ({ qualify }: SqlNames): string =>
@@ -40,19 +44,6 @@ SET search_path = pg_catalog, pg_temp AS $gatehook$
   JOIN pg_catalog.pg_roles r ON r.rolname = g.role::name
   WHERE pg_has_role(holder, r.oid, 'MEMBER')
 $gatehook$`
-
-/** Fails on a source that `gatehook move` has left, or is about to leave. */
-const stayFunction = ({ qualify }: SqlNames): string =>
-  `CREATE OR REPLACE FUNCTION ${qualify('gatehook_stay')}() RETURNS void LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp AS $gatehook$
-DECLARE
-  left_for text;
-BEGIN
-  SELECT m.target INTO left_for FROM ${qualify('gh_move')} m WHERE m.state <> 'copying';
-  IF FOUND THEN
-    ${raise('55000', "'the installation has moved to another database'", MOVED_HINT)}
-  END IF;
-END $gatehook$`
 
 /** The session's role and the role of SET ROLE: a caller needs the grants of both. */
 const HOLDERS = `CASE current_setting('role') WHEN 'none' THEN ARRAY[session_user::name]
@@ -138,9 +129,7 @@ const NO_CUSTOMER = "format('gatehook_emit: there is no customer %L', left(owner
 
 /** Requires a declared type, a mode and a customer, where the installation is. */
 const argumentChecks = ({ qualify }: SqlNames): string =>
-  `  IF to_regclass('${qualify('gh_move')}') IS NOT NULL THEN
-    PERFORM ${qualify('gatehook_stay')}();
-  END IF;
+  `  ${requireStay({ qualify })}
   IF kind IS NULL OR NOT EXISTS (
     SELECT FROM ${qualify('gh_emission_types')} t WHERE t.type = kind) THEN
     ${raise('22023', NO_TYPE, TYPE_HINT)}
@@ -199,7 +188,7 @@ ${OBJECT_CHECKS}
       WHERE e.scope = owner_no * 2 + CASE lane WHEN 'live' THEN 1 ELSE 0 END AND e.type = kind
         AND e.key = repeat_key;
     CONTINUE WHEN NOT FOUND;
-    IF earlier.created_at > ${CALLED_MS} - ${KEY_HOURS * 3_600_000} THEN
+    IF earlier.created_at > ${CALLED_MS} - ${KEY_MS} THEN
       IF earlier.object_hash = digest THEN
         RETURN earlier.id;
       END IF;

@@ -10,7 +10,6 @@ import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
-import { KEY_HOURS } from './emit-function.ts'
 import * as store from './store.ts'
 
 /** Rows that another node has locked, and has not moved, are found after this time. */
@@ -143,7 +142,7 @@ async function moveRows(deps: EmissionDeps, tx: Tx, nos: readonly number[]): Pro
       await hold(deps, tx, emission, error)
     }
   }
-  store.endEmissions(tx, done, KEY_HOURS * 3_600_000)
+  store.endEmissions(tx, done)
   if (ownerless.length > 0) store.dropEmissions(tx, ownerless)
 }
 

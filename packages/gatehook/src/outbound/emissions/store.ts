@@ -2,6 +2,7 @@
 import type { Scope } from '../../kernel/principal.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
 import { prepareStatement, sql } from '../../platform/storage/sql.ts'
+import { KEY_MS } from './emit-function.ts'
 
 /** Scopes that share one transaction while many rows wait. */
 const TURN_SCOPES = 10
@@ -127,8 +128,8 @@ const remove = prepareStatement(
 )
 
 /** Ends the wait of emissions: rows with a key stay without their objects. */
-export function endEmissions(tx: Tx, nos: readonly number[], keyForMs: number): void {
-  tx.runLater(leave([keyForMs, listOf(nos)]))
+export function endEmissions(tx: Tx, nos: readonly number[]): void {
+  tx.runLater(leave([KEY_MS, listOf(nos)]))
   tx.runLater(remove([listOf(nos)]))
 }
 
@@ -175,9 +176,9 @@ export async function countEmissions(from: Reader, beforeMs: number, limit: numb
 }
 
 /** Ends the wait of a held emission; undefined if none has the id. */
-export async function discardHeld(tx: Tx, id: string, keyForMs: number) {
+export async function discardHeld(tx: Tx, id: string) {
   const row = await tx.lock<{ no: number; scope: Scope; type: string }>(sql`SELECT no, scope, type
     FROM gh_emissions WHERE id = ${id} AND held_at IS NOT NULL`)
-  if (row) endEmissions(tx, [row.no], keyForMs)
+  if (row) endEmissions(tx, [row.no])
   return row
 }
