@@ -241,6 +241,49 @@ for (const { name } of databases) {
     ])
   })
 
+  test(`a decided or expired code frees its place at its address [${name}]`, async (t) => {
+    const fixture = await openOauthFixture(t, name, clock)
+    const { app, admin, person } = fixture
+    const { request } = deviceOf(fixture, await createDeviceClient(fixture))
+    await admin.post('/admin/clock', { advance_s: 0, freeze: true })
+    const statuses = async (count: number) => {
+      const replies = await Promise.all(Array.from({ length: count }, () => request()))
+      return replies.map(({ status }) => status)
+    }
+    const { user_code } = (await request()).body
+    assert.deepEqual(await statuses(9), Array(9).fill(200))
+    const full = await request()
+    assert.deepEqual([full.status, full.headers['retry-after']], [429, '600'])
+    await decide(openBrowser(app), user_code, person, 'cancel')
+    assert.deepEqual(await statuses(1), [200])
+    assert.equal((await request()).status, 429)
+    await admin.post('/admin/clock', { advance_s: 600, freeze: true })
+    assert.deepEqual((await statuses(11)).toSorted(), [...Array(10).fill(200), 429])
+  })
+
+  test(`a request for codes waits for no row of its client [${name}]`, async (t) => {
+    const fixture = await openOauthFixture(t, name)
+    const { app } = fixture
+    const { client_id } = await createDeviceClient(fixture)
+    const { request } = deviceOf(fixture, { client_id })
+    const whileLocked = async (body: () => Promise<void>) => {
+      const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const locked = app.db.write(async (tx) => {
+        await tx.lock(sql`SELECT client_id FROM gh_clients WHERE client_id = ${client_id}`)
+        held.resolve()
+        await released.promise
+      })
+      await held.promise
+      await body().finally(() => released.resolve())
+      await locked
+    }
+    for (let count = 0; count < 9; count++) assert.equal((await request()).status, 200)
+    const last = async () => assert.equal((await request()).status, 200)
+    // SQLite has one writer.
+    await (name === 'sqlite' ? last() : whileLocked(last))
+    await whileLocked(async () => assert.equal((await request()).status, 429))
+  })
+
   test(`no form works for another browser, and none twice [${name}]`, async (t) => {
     const fixture = await openOauthFixture(t, name)
     const { app, person, createPerson } = fixture

@@ -17,7 +17,11 @@ const DEVICE_CODE_BYTES = 32
 /** Consonants spell no words, and none of them looks like a digit (RFC 8628 §6.1). */
 const USER_CODE_ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ'
 const USER_CODE_CHARACTERS = 8
-const INSERT_ATTEMPTS = 5
+/** Grants of an address that wait for a person at once, each in a place of its own. */
+export const MAX_WAITING_PER_ADDRESS = 10
+const PLACES = Array.from({ length: MAX_WAITING_PER_ADDRESS }, (_, number) => number)
+/** Each conflict is a parallel request that took a place, or a code that exists by chance. */
+const INSERT_ATTEMPTS = 2 * MAX_WAITING_PER_ADDRESS
 
 interface DeviceRequest {
   readonly clientId: string
@@ -52,39 +56,64 @@ export const displayUserCode = (code: string): string => {
   return `${text.slice(0, USER_CODE_CHARACTERS / 2)}-${text.slice(USER_CODE_CHARACTERS / 2)}`
 }
 
-/** Stores a new grant and returns its codes. */
+interface WaitingGrants {
+  readonly places: ReadonlySet<number>
+  readonly isFull: boolean
+  /** When the first of them expires, at the latest. */
+  readonly untilMs: number
+}
+
+/** Returns the grants of an address that wait for a person. */
+export async function findWaitingGrants(
+  from: Reader,
+  block: string,
+  now: number,
+): Promise<WaitingGrants> {
+  const rows = await from.all(sql`SELECT place, expires_at FROM gh_device_grants
+    WHERE address_block = ${block} AND place IS NOT NULL AND expires_at > ${now}`)
+  const ends = rows.map(({ expires_at }) => Number(expires_at))
+  return {
+    places: new Set(rows.map(({ place }) => Number(place))),
+    isFull: rows.length >= MAX_WAITING_PER_ADDRESS,
+    untilMs: Math.min(now + LIFETIME_S * 1000, ...ends),
+  }
+}
+
+interface DeviceCodes {
+  readonly deviceCode: string
+  readonly userCode: string
+}
+
+/**
+ * Stores a new grant in a free place of its address, and returns its codes; undefined if all are
+ * taken. Each place has one waiting grant, which an index guards, so that no request locks a row.
+ */
 export async function insertDeviceGrant(
   tx: Tx,
   request: DeviceRequest,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
-): Promise<{ readonly deviceCode: string; readonly userCode: string }> {
+): Promise<DeviceCodes | undefined> {
+  const { addressBlock: block } = request
   const deviceCode = random.bytes(DEVICE_CODE_BYTES).toString('base64url')
   const now = clock.now()
+  await tx.run(sql`UPDATE gh_device_grants SET place = NULL
+    WHERE address_block = ${block} AND place IS NOT NULL AND expires_at <= ${now}`)
   for (let attempt = 0; attempt < INSERT_ATTEMPTS; attempt++) {
+    const { places } = await findWaitingGrants(tx, block, now)
+    const place = PLACES.find((number) => !places.has(number))
+    if (place === undefined) return undefined
     const userCode = randomText(random, USER_CODE_ALPHABET, USER_CODE_CHARACTERS)
     const inserted = await tx.run(sql`INSERT INTO gh_device_grants (hash, user_code_hash, client_id,
-      scope, scopes, audience, address, address_block, state, interval_s, created_at, expires_at)
+      scope, scopes, audience, address, address_block, place, state, interval_s, created_at,
+      expires_at)
       VALUES (${sha256(deviceCode)}, ${sha256(userCode)}, ${request.clientId}, ${request.scope},
               ${JSON.stringify(request.scopes)},
               ${request.audience ? JSON.stringify(request.audience) : null}, ${request.address},
-              ${request.addressBlock}, 'pending', ${INTERVAL_S}, ${now},
-              ${now + LIFETIME_S * 1000})
-      ON CONFLICT (user_code_hash) DO NOTHING`)
+              ${block}, ${place}, 'pending', ${INTERVAL_S}, ${now}, ${now + LIFETIME_S * 1000})
+      ON CONFLICT DO NOTHING`)
     if (inserted === 1) return { deviceCode, userCode: displayUserCode(userCode) }
   }
-  throw new Error('bug: every new user code exists')
-}
-
-/** Counts the codes of an address that wait for a person, and returns when the first expires. */
-export async function countOpenGrants(
-  from: Reader,
-  addressBlock: string,
-  now: number,
-): Promise<{ readonly total: number; readonly untilMs: number }> {
-  const row = await from.get(sql`SELECT COUNT(*) AS total, MIN(expires_at) AS until_ms
-    FROM gh_device_grants
-    WHERE address_block = ${addressBlock} AND expires_at > ${now} AND state = 'pending'`)
-  return { total: Number(row?.total), untilMs: Number(row?.until_ms ?? now) }
+  throw new Error('bug: no attempt found a free place and a new user code')
 }
 
 const COLUMNS = sql`hash, client_id, scope, scopes, audience, address, state, interval_s, polled_at,
@@ -119,8 +148,8 @@ export async function decideDeviceGrant(
 ): Promise<boolean> {
   const scopes = approval ? JSON.stringify(approval.scopes) : null
   const changed = await tx.run(sql`UPDATE gh_device_grants
-    SET state = ${approval ? 'approved' : 'denied'}, subject = ${approval?.subject ?? null},
-      revision = ${approval?.revision ?? null},
+    SET state = ${approval ? 'approved' : 'denied'}, place = NULL,
+      subject = ${approval?.subject ?? null}, revision = ${approval?.revision ?? null},
       authenticated_at = ${approval?.authenticatedAt ?? null}, scopes = COALESCE(${scopes}, scopes)
     WHERE hash = ${hash} AND state = 'pending' AND expires_at > ${now}`)
   return changed === 1

@@ -28,18 +28,19 @@ import { intersectScopes } from '../tokens/identity-scopes.ts'
 import { admits, DEVICE_GRANT, type OauthClient } from './client.ts'
 import type { AuthenticateClient } from './client-authentication.ts'
 import type { ClientCache } from './client-cache.ts'
-import { holdClientAt, lockClient } from './client-store.ts'
+import { holdClientAt } from './client-store.ts'
 import { describeMismatch } from './client-words.ts'
 import { descriptionOf } from './consent.ts'
 import {
-  countOpenGrants,
   type DeviceGrantRow,
   decideDeviceGrant,
   displayUserCode,
   findByUserCode,
+  findWaitingGrants,
   INTERVAL_S,
   insertDeviceGrant,
   LIFETIME_S,
+  MAX_WAITING_PER_ADDRESS,
 } from './device-grants.ts'
 import {
   DEVICE_PATH,
@@ -57,7 +58,6 @@ import { identityScopesOf, parseScopes } from './scopes.ts'
 import { type FailedAttempt, signInByForm } from './sign-in-form.ts'
 import type { BrowserCookie, SignedInPerson, SignInSessions } from './sign-in-session.ts'
 
-const MAX_OPEN_PER_ADDRESS = 10
 const GUESSES_OF_SESSION = { limit: 5, windowMs: 10 * 60_000 } as const
 const GUESSES_OF_ADDRESS = { limit: 20, windowMs: 5 * 60_000 } as const
 
@@ -128,22 +128,20 @@ async function requestCodes(deps: DeviceDeps, call: Call, parameters: OauthParam
   const allowedScopes = client.scopes.filter((name) => !isAccountScope(name))
   const scopes = parseScopes(parameters.get('scope'), allowedScopes, identityScopesOf(client))
   const block = addressBlock(call.address)
-  const { deviceCode, userCode } = await db.write(async (tx) => {
-    await lockClient(tx, id) // Parallel requests of a client count one after another.
-    const { total, untilMs } = await countOpenGrants(tx, block, clock.now())
-    if (total >= MAX_OPEN_PER_ADDRESS) {
-      throw tooMany(`An address has at most ${MAX_OPEN_PER_ADDRESS} open codes.`, untilMs, deps)
-    }
-    const { address } = call
-    const request = { clientId: id, scope, scopes, audience, address, addressBlock: block }
-    return insertDeviceGrant(tx, request, deps)
-  })
+  const { address } = call
+  const request = { clientId: id, scope, scopes, audience, address, addressBlock: block }
+  // Before the transaction, so that a refused request writes nothing.
+  const { isFull, untilMs } = await findWaitingGrants(db, block, clock.now())
+  const codes = isFull ? undefined : await db.write((tx) => insertDeviceGrant(tx, request, deps))
+  if (!codes) {
+    throw tooMany(`An address has at most ${MAX_WAITING_PER_ADDRESS} open codes.`, untilMs, deps)
+  }
   const uri = `${issuer()}${DEVICE_PATH}`
   return {
-    device_code: deviceCode,
-    user_code: userCode,
+    device_code: codes.deviceCode,
+    user_code: codes.userCode,
     verification_uri: uri,
-    verification_uri_complete: `${uri}?user_code=${userCode}`,
+    verification_uri_complete: `${uri}?user_code=${codes.userCode}`,
     expires_in: LIFETIME_S,
     interval: INTERVAL_S,
   }

@@ -173,6 +173,7 @@ export const deviceGrants: Table = {
     audience: text.plain.orNull,
     address: text.personal,
     address_block: text.personal,
+    place: int.orNull,
     state: text.plain,
     subject: text.plain.orNull,
     authenticated_at: int.orNull,
@@ -188,7 +189,11 @@ export const deviceGrants: Table = {
   ofPerson: byPersonId('subject'),
   indexes: {
     user_code: { on: 'user_code_hash', unique: true, serves: 'the page' },
-    address: { on: 'address_block, expires_at', serves: 'the limit of an address' },
+    address: {
+      on: 'address_block, place',
+      unique: true,
+      serves: 'the limit of an address: `place` is null unless the grant waits',
+    },
     subject: { on: 'scope, subject, client_id', serves: 'the end of a consent' },
     expiry: { on: 'expires_at', serves: 'the purge' },
   },
