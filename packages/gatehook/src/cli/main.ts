@@ -5,5 +5,7 @@
  */
 import '../../bin/compile-cache.cjs'
 
+const { endWithNpm } = await import('./npm-watch.ts')
+endWithNpm()
 const { run } = await import('./program.ts')
 await run(process.argv.slice(2))

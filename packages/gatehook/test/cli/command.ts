@@ -21,6 +21,8 @@ export interface Place {
   readonly input?: string
   /** The user of a process of its own; default: that of the test. */
   readonly uid?: number
+  /** Starts the process by a shell that waits for it, as npm does. */
+  readonly shell?: boolean
 }
 
 export interface ProcessResult {
@@ -42,9 +44,13 @@ const { PATH = '', NODE_COMPILE_CACHE } = process.env
 /** Without the compile cache, a start takes three times as long. */
 const INHERITED = { PATH, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) }
 
+/** Runs its arguments, without `exec`. */
+const SHELL = ['sh', '-c', '"$0" "$@"; exit $?']
+
 /** Starts a process with `env` only, without a developer's GATEHOOK_ variables. */
-export function launch(args: readonly string[], { cwd, env, input, uid }: Place): Child {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+export function launch(args: readonly string[], { cwd, env, input, uid, shell }: Place): Child {
+  const [program = '', ...words] = [...(shell ? SHELL : []), process.execPath, MAIN, ...args]
+  const child = spawn(program, words, {
     cwd,
     env: { ...INHERITED, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -44,6 +44,10 @@ export const environmentKey = (): string | undefined => process.env.GATEHOOK_API
 export const environmentMoveTarget = (): string | undefined =>
   process.env.GATEHOOK_MOVE_TO || undefined
 
+/** Returns whether npm runs this command, not a program that started it. npx quotes the name. */
+export const isCommandOfNpm = (env: Environment = process.env): boolean =>
+  /(?<![^\s/'"])gatehook(?:\.cjs)?(?![^\s'"])/.test(env.npm_lifecycle_script ?? '')
+
 function findFileProblem(file: string): string | undefined {
   try {
     accessSync(file, constants.R_OK)
