@@ -185,6 +185,22 @@ const dryDeletions: Attack = (target, signal) =>
     sendRaw(target, n, '/api/v2/folders/1', { method: 'DELETE', headers: { prefer: 'dry-run' } }),
   )
 
+const LARGE_ROW = Object.fromEntries(
+  ['a', 'b', 'c'].map((name) => [name, { text: 'y'.repeat(65_000) }]),
+)
+
+/** Creates folders of 20 rows of 195 kB, and deletes each with its rows. */
+const cascadingDeletions: Attack = (target, signal) =>
+  loops(3, signal, async (n) => {
+    const key = target.noisyKeys[n % target.noisyKeys.length]!
+    const { id } = await send(target, key, 'POST', '/api/v2/folders', { name: 'cascade' })
+    const items = Array(5).fill({ folder_id: id, ...LARGE_ROW })
+    for (let batch = 0; batch < 4; batch++) {
+      await send(target, key, 'POST', '/api/v2/texts/batch', { items })
+    }
+    await send(target, key, 'DELETE', `/api/v2/folders/${id}`)
+  })
+
 const expandedPages: Attack = (target, signal) =>
   loops(6, signal, (n) => {
     const style = n % 2 ? '&pagination=hypermedia&per_page=100' : '&limit=100'
@@ -232,6 +248,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
   'hanging receivers': hangingReceivers,
   'costly headers': costlyHeaders,
   'dry deletions': dryDeletions,
+  'cascading deletions': cascadingDeletions,
   'expanded pages': expandedPages,
   'too many words': words(100),
   'most words': words(20),
