@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
-import { createKeySets, findKeySetFault } from './key-set.ts'
+import {
+  type AssertionKeys,
+  createKeySets,
+  findIssuerUrlFault,
+  findKeySetFault,
+  findKeySetUrlFault,
+} from './key-set.ts'
 
 const jwkOf = ({ publicKey }: { publicKey: import('node:crypto').KeyObject }) =>
   publicKey.export({ format: 'jwk' })
@@ -59,4 +65,46 @@ test('a fetched set counts without its keys of other kinds', async () => {
       () => false,
     )
   assert.deepEqual([await isFound('weak'), await isFound('strong')], [false, true])
+})
+
+test('no client has a set of an issuer, however its URL is spelt', async () => {
+  const issuer = 'https://idp.example'
+  const keys = 'https://keys.example/set'
+  const ofIssuers: AssertionKeys[] = [{ issuer }, { issuer, jwksUri: keys }]
+  const ofClients = ['', ' ', ` ${keys}`, `",null]`, `","${keys}"]`].flatMap((end) => [
+    { jwksUri: issuer + end },
+    { jwksUri: JSON.stringify([issuer, null]) + end },
+  ])
+  const fetched: string[] = []
+  const { find } = createKeySets({
+    fetchDocument: async () => {
+      throw new Error('not served')
+    },
+    fetchTrusted: async (url) => {
+      fetched.push(url)
+      const jwks_uri = `${issuer}/keys`
+      return { value: url.includes('well-known') ? { issuer, jwks_uri } : {}, lifetimeMs: 0 }
+    },
+    countFetch: async () => undefined,
+    clock: { now: () => 1e12 },
+  })
+  for (const source of ofClients) await assert.rejects(find(source, 'one'), /not served/)
+  for (const source of ofIssuers) await assert.rejects(find(source, 'one'), /read/)
+  assert.deepEqual(fetched, [`${issuer}/.well-known/openid-configuration`, `${issuer}/keys`])
+})
+
+test('a URL that a parser would change is refused', () => {
+  const spellings = [' ', '\t', '\n', '\u00a0', 'ä', '\\', '<', '%', '#', '/#a', '|']
+  for (const findFault of [findKeySetUrlFault, findIssuerUrlFault]) {
+    assert.equal(findFault('https://idp.example/a?b=%20'), undefined)
+    for (const text of spellings) {
+      const urls = [`https://idp.example${text}`, `${text}https://idp.example`]
+      for (const url of [...urls, `https://idp.example/a${text}b`]) {
+        assert.match(findFault(url) ?? '', /is not an https URL/, JSON.stringify(url))
+      }
+    }
+    for (const url of ['https:idp.example', 'https:///idp.example', 'https://u@idp.example']) {
+      assert.match(findFault(url) ?? '', /is not an https URL/, url)
+    }
+  }
 })

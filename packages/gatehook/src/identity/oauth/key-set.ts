@@ -8,6 +8,7 @@ import { isLoopback } from '../../kernel/address.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { FetchDocument } from '../../kernel/fetched-document.ts'
+import { isWebUrl } from '../../kernel/uri.ts'
 import type { CountFetch } from './fetch-budget.ts'
 
 const MAX_KEY_SET_BYTES = 16 * 1024
@@ -77,9 +78,9 @@ export function findKeySetFault(value: unknown): string | undefined {
   return value.keys.map(findKeyFault).find((fault) => fault !== undefined)
 }
 
-/** Returns the fault of the URL of a set; undefined if it may be fetched. */
+/** Returns the fault of the URL of a set; undefined if it may be fetched, as it is written. */
 export function findKeySetUrlFault(text: string): string | undefined {
-  const url = URL.parse(text)
+  const url = isWebUrl(text) ? URL.parse(text) : null
   const isPlain = url?.protocol === 'https:' && url.username === '' && url.password === ''
   return isPlain && !text.includes('#')
     ? undefined
@@ -104,6 +105,10 @@ function usableKeys(value: unknown): JSONWebKeySet {
 }
 
 type FetchedSource = Exclude<AssertionKeys, { readonly jwks: JSONWebKeySet }>
+
+/** Returns the name of a set in the cache: no client has a set of an issuer. */
+const nameOf = (source: FetchedSource): string =>
+  JSON.stringify(['issuer' in source ? source.issuer : null, source.jwksUri ?? null])
 
 /** @see OpenID Connect Discovery §4 */
 const metadataUrl = (issuer: string): string =>
@@ -209,7 +214,7 @@ export function createKeySets(deps: {
         inline.set(keys.jwks, select)
         return select
       }
-      const name = 'issuer' in keys ? `${keys.issuer} ${keys.jwksUri ?? ''}` : keys.jwksUri
+      const name = nameOf(keys)
       const cached = sets.get(name) ?? NEVER
       const now = clock.now()
       const isUnknown = kid !== undefined && !cached.keys?.keys.some((key) => key.kid === kid)
