@@ -7,8 +7,9 @@ import { basename, join, relative, resolve } from 'node:path'
 import { describeFileError, makeFolder } from '../kernel/files.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
-import { bold, cyan, dim } from './output.ts'
+import { bold, cyan, dim, type Output } from './output.ts'
 import {
+  isCheckout,
   isNodeSupported,
   isPublished,
   nodeRange,
@@ -74,7 +75,7 @@ interface WrittenProject {
  * Writes the project; it overwrites no file of the user. A folder with a `package.json` is an
  * existing project: its files remain, and only files of the service must not exist.
  */
-function writeProject(root: string, pack: boolean): WrittenProject {
+function writeProject(root: string, pack: boolean, report: Output['progress']): WrittenProject {
   const manifest = existingPackage(root)
   if (manifest?.type === 'commonjs') {
     throw new UsageError(
@@ -97,7 +98,10 @@ function writeProject(root: string, pack: boolean): WrittenProject {
   }
   const existingFiles = files.map(([path]) => path).filter(isPresent)
   // First, because it may fail.
-  if (pack) packOwnPackage(join(root, VENDOR))
+  if (pack) {
+    if (isCheckout) report(`Compiles Gatehook for ${VENDOR}/: about half a minute.`)
+    packOwnPackage(join(root, VENDOR))
+  }
   for (const path of serviceFiles)
     cpSync(join(SERVICE, path), join(root, path), { recursive: true })
   nameService(join(root, 'service.ts'), name)
@@ -164,7 +168,7 @@ function run({ args, options, out }: Input): undefined {
   } catch (error) {
     throw new CommandError(`${root} cannot be created: ${describeFileError(error)}.`)
   }
-  const project = writeProject(root, pack)
+  const project = writeProject(root, pack, out.progress)
   const { files, existingFiles, existingScripts } = project
   const result = {
     folder: root,

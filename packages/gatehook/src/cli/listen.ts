@@ -172,9 +172,10 @@ async function run(input: Input): Promise<undefined> {
     allowPrivate: true,
     timeoutMs: config.webhookTimeoutMs,
   })
+  // Before the secret: a folder without a database gets no data folder.
+  let borrowedKey = await borrowKey(input, listEventScopes)
   const secret = { value: localSecret(localSecretFile(config), random) }
   const forwarder: Forwarder = { to, secret, send: transport.send, out }
-  let borrowedKey = await borrowKey(input, listEventScopes)
   let last: ForwardedEvent | undefined
   let queue = Promise.resolve()
   /** Forwards one event at a time, those that a key resends included. */

@@ -31,10 +31,12 @@ export function isNodeSupported(version: string): boolean {
 /** Whether this copy is a release (`npm run pack -- --registry`), which the registry has. */
 export const isPublished: boolean = manifest.isRelease === true
 
+/** Whether the tarball must be compiled first. */
+export const isCheckout: boolean = existsSync(join(PACKAGE, 'src'))
+
 /** Writes the tarball into `folder` and returns its name. Throws `CommandError`. */
 export function packOwnPackage(folder: string): string {
   makeFolder(folder)
-  const isCheckout = existsSync(join(PACKAGE, 'src'))
   const [program, args] = isCheckout
     ? [process.execPath, [CHECKOUT_PACK, 'gatehook', '--out', folder]]
     : [NPM, ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder]]

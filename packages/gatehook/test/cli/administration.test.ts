@@ -113,6 +113,8 @@ test('commands do not create a missing database', async (t) => {
   for (const args of [
     ['keys', 'list'],
     ['webhooks', 'create', 'https://x.example/', '--events', '*'],
+    ['listen', '--forward-to', '127.0.0.1:9/hook'],
+    ['trigger', 'order.paid'],
   ]) {
     const { exit, stdout, stderr } = await gatehook({ cwd }, ...args)
     assert.deepEqual([exit, stdout], [1, ''])
