@@ -17,6 +17,8 @@ const origin = `http://localhost:${port}`
 const application = `http://localhost:${applicationPort}`
 const env = { GATEHOOK_PUBLIC_URL: origin, GATEHOOK_CORS_ORIGINS: application }
 const stage = await openConsoleStage(env, undefined, ['--port', String(port)])
+/** With the default public URL, which is an address. */
+const local = await openConsoleStage()
 const REJECTED = /Failed to load resource: the server responded with a status of 4/
 
 /** Adds an authenticator to the browser of a page, as one that the device itself has. */
@@ -51,8 +53,8 @@ async function createOperator(email: string): Promise<string> {
   return (await stage.json('POST', '/admin/operators', fields)).id
 }
 
-async function leave(page: Page): Promise<void> {
-  await page.goto(`${origin}/console/overview`)
+async function leave(page: Page, from = origin): Promise<void> {
+  await page.goto(`${from}/console/overview`)
   await heading(page, 'Overview').waitFor()
   const menu = button(page, 'Menu')
   if (await menu.isVisible()) await menu.click()
@@ -101,6 +103,32 @@ for (const viewport of [WIDE, NARROW]) {
     await heading(page, 'Second factor').waitFor()
   })
 }
+
+test('at an address, the console leads to the name at which passkeys work', async (t) => {
+  const email = 'eve@example.com'
+  const password = PASSWORD
+  const page = await openTab(t, local.url, stage.browser, {}, REJECTED)
+  await page.goto(`${local.url}/console`)
+  const { host } = new URL(local.url)
+  const named = `http://${host.replace('127.0.0.1', 'localhost')}`
+  const link = page.getByRole('link', { name: `${named}/console` })
+  assert.equal(await link.getAttribute('href'), `${named}/console`)
+  assert.equal(await button(page, 'Sign in with a passkey').count(), 0)
+  await assertAccessible(page, 'an address without passkeys')
+
+  const operator = { email, password, role: 'administrator' }
+  const { id } = await local.json('POST', '/admin/operators', operator)
+  const tab = await openTab(t, named, stage.browser, {}, REJECTED)
+  await addAuthenticator(tab)
+  await tab.goto(named + (await local.link(email)))
+  await heading(tab, 'Overview').waitFor()
+  await tab.goto(`${named}/console/operators/${id}`)
+  await button(tab, 'Add a passkey').click()
+  await tab.getByText('The passkey is added.').waitFor()
+  await leave(tab, named)
+  await button(tab, 'Sign in with a passkey').click()
+  await heading(tab, 'Overview').waitFor()
+})
 
 async function openApplication(t: TestContext): Promise<Page> {
   const context = await stage.browser.newContext()

@@ -88,6 +88,7 @@ export function assemblePeople(
   const passkeys = { admin, vault, service: service.name, publicUrl }
   const ceremonies = createPasskeyCeremonies({
     ...passkeys,
+    realm: 'person',
     origins: config.corsOrigins === '*' ? [] : config.corsOrigins,
   })
   const people = createPeople(
@@ -124,7 +125,7 @@ export function assemblePeople(
     secondFactor,
     verifyPassword,
     // Only a page of this server opens a session of the console.
-    ceremonies: createPasskeyCeremonies({ ...passkeys, origins: [] }),
+    ceremonies: createPasskeyCeremonies({ ...passkeys, realm: 'operator', origins: [] }),
     devices,
     publicUrl,
     outbox,

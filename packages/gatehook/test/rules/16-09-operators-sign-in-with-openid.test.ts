@@ -84,8 +84,8 @@ eachStage(
     // The same address with a password: another operator.
     const own = { email: address, password: PASSWORD }
     const { id } = await createOperator(administration, hasher, own, actor)
-    const methods = await browser.get('/console/sign-in')
-    assert.deepEqual(methods.body, { passwords: 'on', issuer: provider.issuer })
+    const { passwords, issuer } = (await browser.get('/console/sign-in')).body
+    assert.deepEqual([passwords, issuer], ['on', provider.issuer])
     const signedIn = await browser.signIn()
     assert.deepEqual([signedIn.status, signedIn.headers.location], [303, '/console'])
     const first = (await browser.get('/console/session')).body

@@ -292,6 +292,34 @@ eachRealm('a ceremony that began before a reset stores nothing', async (realm) =
   assert.deepEqual(list.body.data, [])
 })
 
+for (const [publicUrl, rpId, page] of [
+  ['http://127.0.0.1:8787', 'localhost', 'http://localhost:8787/console'],
+  ['http://[::1]:8787', 'localhost', 'http://localhost:8787/console'],
+  ['https://192.0.2.1', '192.0.2.1', null],
+  ['https://api.example.com', 'api.example.com', 'https://api.example.com/console'],
+] as const) {
+  test(`the console of ${publicUrl} names the page with passkeys`, async (t) => {
+    const service = await openService(t, 'sqlite', { env: { GATEHOOK_PUBLIC_URL: publicUrl } })
+    const { createPerson, login } = await openPeople(service)
+    const send = sendOf(service, { host: new URL(publicUrl).host })
+    assert.equal((await send('GET', '/console/sign-in')).body.passkeys, page)
+    const { body } = await login((await createPerson('ada')).email)
+    const { host } = new URL(page ?? publicUrl)
+    const session = sendOf(service, { host, ...bearerOf(body.access_token) })
+    const options = (await session('POST', '/auth/passkeys/options')).body
+    assert.equal(options.rp.id, rpId)
+    if (page === null) return
+    const authenticator = createAuthenticator(new URL(page).origin)
+    const elsewhere = authenticator.create(options, { origin: 'http://localhost:1' })
+    assert.equal((await session('POST', '/auth/passkeys', elsewhere)).status, 400)
+    const again = (await session('POST', '/auth/passkeys/options')).body
+    const created = await session('POST', '/auth/passkeys', authenticator.create(again))
+    assert.equal(created.status, 201, created.text)
+    const signedIn = await tryPasskey({ base: '/auth', anonymous: session }, authenticator)
+    assert.equal(signedIn.status, 200, signedIn.text)
+  })
+}
+
 for (const { name } of databases) {
   test(`passkeys of a deleted person end with the row [${name}]`, async (t) => {
     const service = await openService(t, name)

@@ -8,7 +8,7 @@ export interface OwnPasskey {
   readonly last_used_at: string | null
 }
 
-/** Whether this browser has passkeys, and the page is one in which it offers them. */
+/** Whether this browser has passkeys. */
 export const hasPasskeys = (): boolean =>
   typeof PublicKeyCredential !== 'undefined' &&
   typeof PublicKeyCredential.parseRequestOptionsFromJSON === 'function'

@@ -52,15 +52,6 @@ export async function loadSession(): Promise<Session | null> {
   }
 }
 
-/** How operators of this installation sign in. */
-export interface SignInMethods {
-  readonly passwords: 'on' | 'break-glass' | 'off'
-  readonly issuer: string | null
-}
-
-export const loadSignInMethods = async (): Promise<SignInMethods> =>
-  (await send<SignInMethods>('GET', '/console/sign-in', { isSignIn: true })).body
-
 /** Takes the token of a one-time link out of the address, before anything else runs. */
 export function takeLinkToken(): string | undefined {
   const [, token] = /[#&]token=([^&]+)/.exec(location.hash) ?? []

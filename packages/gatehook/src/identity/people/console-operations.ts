@@ -69,6 +69,11 @@ export const consoleOperations = {
           .nullable()
           .describe('The identity provider; `GET /console/oidc` leads to it.')
           .example('https://login.example.com'),
+        passkeys: b
+          .text()
+          .nullable()
+          .describe('The console at which passkeys work; null: the public URL has no host name.')
+          .example('https://api.example.com/console'),
       })
       .named('ConsoleSignIn'),
   }),

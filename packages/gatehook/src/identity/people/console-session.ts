@@ -47,7 +47,7 @@ import { operatorPasskeyRoutes, operatorPasskeySignIn } from './operator-passkey
 import { operatorSessionRoutes } from './operator-sessions.ts'
 import * as store from './operator-store.ts'
 import { createOperator, type OperatorCreation } from './operators.ts'
-import type { PasskeyCeremonies } from './passkey-ceremony.ts'
+import { findPasskeyOrigin, type PasskeyCeremonies } from './passkey-ceremony.ts'
 import type { Hasher } from './password.ts'
 import { consoleLinks, consoleSessions } from './tables.ts'
 
@@ -225,7 +225,7 @@ function createSessionReader({ admin, operatorOpenid: openid, passwords }: Conso
 }
 
 export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
-  const { admin, devices, operatorOpenid: openid, passwords } = deps
+  const { admin, devices, operatorOpenid: openid, passwords, publicUrl } = deps
   const { db, clock } = admin
   const { signInByLink, signInByPassword } = createSignIn(deps)
   const { findSession, findCurrentSession } = createSessionReader(deps)
@@ -267,9 +267,12 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
 
   return {
     routes: [
-      implement(consoleOperations.methods, () =>
-        respond(consoleOperations.methods, { passwords, issuer: openid?.issuer ?? null }),
-      ),
+      implement(consoleOperations.methods, () => {
+        const issuer = openid?.issuer ?? null
+        const origin = findPasskeyOrigin(publicUrl())
+        const passkeys = origin ? new URL('/console', origin).href : null
+        return respond(consoleOperations.methods, { passwords, issuer, passkeys })
+      }),
       ...(openid?.routes ?? [missingOpenid]),
       implement(consoleOperations.open, signIn),
       implement(consoleOperations.read, show),

@@ -4,8 +4,6 @@
  */
 import { actorOf, recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
-import { createTimeOrderedId } from '../../kernel/id.ts'
-import { isoTime } from '../../kernel/time.ts'
 import { isMailAddress } from '../../platform/mail/message.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
@@ -21,17 +19,18 @@ import {
   type SignInDeps,
 } from './console-sign-in.ts'
 import { hasSession, lockOperatorById } from './operator-store.ts'
-import { CEREMONY_MS, type PasskeyCeremonies, type StoredPasskey } from './passkey-ceremony.ts'
+import { CEREMONY_MS, type PasskeyCeremonies } from './passkey-ceremony.ts'
+import {
+  type CreatedPasskey,
+  createPasskeyEnrolment,
+  type EnrollingAccount,
+  passkeyJson,
+} from './passkey-enrolment.ts'
 import { operatorPasskeyOperations } from './passkey-operations.ts'
 import { invalidCredentials } from './username.ts'
 
-const REALM = 'operator'
-const MAX_PASSKEYS = 20
-
-interface OperatorPasskeyRow extends Row, StoredPasskey {
-  readonly id: string
+interface OperatorPasskeyRow extends Row, CreatedPasskey {
   readonly operator: string
-  readonly created_at: number
   readonly last_used_at: number | null
 }
 
@@ -44,11 +43,11 @@ const findPasskey = (from: Reader, credential: string) =>
     transports, created_at, last_used_at FROM gh_operator_passkeys
     WHERE credential = ${credential}`)
 
-const insertPasskey = (tx: Tx, row: Omit<OperatorPasskeyRow, 'last_used_at'>) =>
+const insertPasskey = (tx: Tx, row: CreatedPasskey & { readonly operator: string }) =>
   tx.run(sql`INSERT INTO gh_operator_passkeys (id, operator, credential, public_key, counter,
     transports, created_at)
-    VALUES (${row.id as string}, ${row.operator as string}, ${row.credential}, ${row.public_key},
-            ${row.counter}, ${row.transports}, ${row.created_at as number})
+    VALUES (${row.id}, ${row.operator}, ${row.credential}, ${row.public_key}, ${row.counter},
+            ${row.transports}, ${row.created_at})
     ON CONFLICT (credential) DO NOTHING`)
 
 const usePasskey = (tx: Tx, row: OperatorPasskeyRow, newCounter: number, now: number) =>
@@ -70,65 +69,46 @@ export function operatorPasskeyRoutes(
   requireSession: RequireSession,
 ): Route[] {
   const { admin, ceremonies, outbox } = deps
-  const { db, clock, random } = admin
+  const { db, clock } = admin
   const operations = operatorPasskeyOperations
 
-  /** Returns the operator and the session. Throws 403 unless it began within 5 minutes. */
-  const requireRecent = async (call: Call) => {
+  const findAccount = async (call: Call): Promise<EnrollingAccount> => {
     const { id: session, operator, claims_read_at, created_at } = await requireSession(call)
     if (operator === null || claims_read_at !== null) {
       throw new Failure('invalid_state', 'Passkeys are for operators with a password.')
     }
     if (clock.now() - created_at > CEREMONY_MS) throw new Failure('recent_sign_in_required')
-    return { operator, session }
-  }
-
-  return [
-    implement(operations.createOptions, async (call) => {
-      const { operator, session } = await requireRecent(call)
-      const user = { id: operator, name: call.principal!.name ?? operator, begunBy: session }
-      const options = await ceremonies.beginCreation(user, await listPasskeys(db, operator))
-      return json(200, options, { 'cache-control': 'no-store' })
-    }),
-
-    implement(operations.create, async (call, input) => {
-      const { operator, session } = await requireRecent(call)
-      const user = { id: operator, begunBy: session }
-      const created = await ceremonies.verifyCreation(user, input)
-      if (!created) {
-        throw new Failure('invalid_request', 'The passkey does not match its options: begin again.')
-      }
-      const created_at = clock.now()
-      const id = createTimeOrderedId('psk_', created_at, random)
-      await db.write(async (tx) => {
+    return {
+      user: { id: operator, name: call.principal!.name ?? operator, begunBy: session },
+      scope: undefined,
+      list: (from) => listPasskeys(from, operator),
+      insert: (tx, passkey) => insertPasskey(tx, { ...passkey, operator }),
+      async hold(tx) {
         const row = await lockOperatorById(tx, operator)
         if (row?.disabled !== 0) throw new Failure('forbidden')
         // A new password ends the sessions in a transaction that locks the operator, too.
         if (!(await hasSession(tx, session))) throw new Failure('unauthorized')
-        const { length } = await listPasskeys(tx, operator)
-        const passkey = { ...created, id, operator, created_at }
-        if (length >= MAX_PASSKEYS || (await insertPasskey(tx, passkey)) === 0) {
-          throw new Failure('conflict', `The passkey exists, or ${MAX_PASSKEYS} others do.`)
-        }
-        if (isMailAddress(row.email)) {
-          const payload = { email: row.email }
-          await outbox.enqueue(tx, 'operator_passkey_added', { scope: undefined, payload })
-        }
-        const entry = { actor: actorOf(call), action: 'operator.passkey_create', target: id }
-        await recordAudit(tx, entry, admin)
-      })
-      return json(201, { id, created_at: isoTime(created_at), last_used_at: null })
-    }),
+        return isMailAddress(row.email) ? row.email : undefined
+      },
+    }
+  }
+  const enrolment = createPasskeyEnrolment({
+    admin,
+    ceremonies,
+    outbox,
+    findAccount,
+    mail: 'operator_passkey_added',
+    action: 'operator.passkey_create',
+  })
+
+  return [
+    implement(operations.createOptions, enrolment.begin),
+    implement(operations.create, enrolment.finish),
 
     implement(operations.list, async (call) => {
       const { operator } = await requireSession(call)
       const rows = operator === null ? [] : await listPasskeys(db, operator)
-      const data = rows.map(({ id, created_at, last_used_at: at }) => ({
-        id,
-        created_at: isoTime(created_at),
-        last_used_at: at === null ? null : isoTime(at),
-      }))
-      return json(200, { data })
+      return json(200, { data: rows.map((row) => passkeyJson(row, row.last_used_at)) })
     }),
 
     implement(operations.remove, async (call) => {
@@ -157,14 +137,13 @@ export function operatorPasskeySignIn(
   return [
     implement(operatorPasskeyOperations.signInOptions, async () => {
       requirePasswords(deps)
-      return json(200, await ceremonies.beginSignIn(REALM), { 'cache-control': 'no-store' })
+      return json(200, await ceremonies.beginSignIn(), { 'cache-control': 'no-store' })
     }),
 
     implement(operatorPasskeyOperations.signIn, async (call, input) => {
       requirePasswords(deps)
-      const row = await findPasskey(db, input.id)
-      const counter = row && (await ceremonies.verifySignIn(REALM, input, row))
-      if (!row || counter === undefined) throw invalidCredentials()
+      const find = (credential: string) => findPasskey(db, credential)
+      const { passkey: row, counter } = await ceremonies.verifySignIn(input, find)
       const session = await db.write(async (tx) => {
         const operator = await lockOperatorById(tx, row.operator)
         if (operator?.disabled !== 0) throw invalidCredentials()

@@ -2,14 +2,18 @@
  * The ceremonies of WebAuthn (§16.12), by `@simplewebauthn/server`, which loads with the first.
  * A challenge is a text that this server encrypted for one ceremony: unused ones take no row.
  */
+import { isIP } from 'node:net'
 import type {
   AuthenticationResponseJSON,
   AuthenticatorTransport,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server'
+import { isLoopback } from '../../kernel/address.ts'
+import { Failure } from '../../kernel/failure.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Administration } from '../access/administration.ts'
 import { useOnce } from '../tokens/single-use.ts'
+import { invalidCredentials } from './username.ts'
 
 const PURPOSE = 'passkey-challenge'
 /** A ceremony takes at most this time; a sign-in is recent for as long. */
@@ -27,6 +31,8 @@ export interface StoredPasskey {
 interface CeremonyDeps {
   readonly admin: Pick<Administration, 'db' | 'clock'>
   readonly vault: Vault
+  /** The kind of accounts: a challenge of the other kind is not valid. */
+  readonly realm: 'person' | 'operator'
   /** The name of the service, which authenticators display. */
   readonly service: string
   readonly publicUrl: () => string
@@ -34,7 +40,7 @@ interface CeremonyDeps {
   readonly origins: readonly string[]
 }
 
-interface PasskeyUser {
+export interface PasskeyUser {
   /** Stable, and no personal data. */
   readonly id: string
   readonly name: string
@@ -43,7 +49,7 @@ interface PasskeyUser {
 }
 
 /** A created credential: the members that a body was read for. */
-interface AttestedCredential {
+export interface AttestedCredential {
   readonly response: { readonly attestationObject: string }
 }
 
@@ -86,16 +92,40 @@ async function omitStatement(attestation: string): Promise<string> {
 
 export type PasskeyCeremonies = ReturnType<typeof createPasskeyCeremonies>
 
+/**
+ * Returns the origin whose pages use passkeys: that of the public URL, and `localhost` for an
+ * address of this machine, since browsers accept no address. Undefined: any other address.
+ */
+export function findPasskeyOrigin(publicUrl: string): URL | undefined {
+  const url = new URL(new URL(publicUrl).origin)
+  const isName = isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0
+  if (isName) return url
+  if (!isLoopback(url.hostname)) return undefined
+  url.hostname = 'localhost'
+  return url
+}
+
+/** Returns what a response must match. Without a name, the ceremony fails in the browser. */
+function relyingPartyOf({ publicUrl, origins }: CeremonyDeps) {
+  const configured = new URL(publicUrl())
+  const named = findPasskeyOrigin(publicUrl()) ?? configured
+  return {
+    rpID: named.hostname,
+    expected: {
+      expectedOrigin: [named.origin, configured.origin, ...origins],
+      expectedRPID: [named.hostname, configured.hostname],
+      requireUserVerification: true,
+    },
+  }
+}
+
 export function createPasskeyCeremonies(deps: CeremonyDeps) {
-  const { publicUrl, service } = deps
+  const { service, realm } = deps
   const load = () => import('@simplewebauthn/server')
-  const rpID = () => new URL(publicUrl()).hostname
   const { createChallenge, takeChallenge } = createChallenges(deps)
   const expected = (ceremony: string) => ({
+    ...relyingPartyOf(deps).expected,
     expectedChallenge: (text: string) => takeChallenge(ceremony, text),
-    expectedOrigin: [new URL(publicUrl()).origin, ...deps.origins],
-    expectedRPID: rpID(),
-    requireUserVerification: true,
   })
 
   return {
@@ -104,7 +134,7 @@ export function createPasskeyCeremonies(deps: CeremonyDeps) {
       const { generateRegistrationOptions } = await load()
       return generateRegistrationOptions({
         rpName: service,
-        rpID: rpID(),
+        rpID: relyingPartyOf(deps).rpID,
         userID: new Uint8Array(Buffer.from(id)),
         userName: name,
         challenge: createChallenge(`create ${id} ${begunBy}`),
@@ -115,11 +145,11 @@ export function createPasskeyCeremonies(deps: CeremonyDeps) {
       })
     },
 
-    /** Verifies a created passkey; undefined: it does not match the options, or comes late. */
+    /** Verifies a created passkey. Throws 400 if it does not match the options, or comes late. */
     async verifyCreation(
-      { id, begunBy }: Omit<PasskeyUser, 'name'>,
+      { id, begunBy }: PasskeyUser,
       created: AttestedCredential,
-    ): Promise<StoredPasskey | undefined> {
+    ): Promise<StoredPasskey> {
       const { verifyRegistrationResponse } = await load()
       const verify = async () => {
         const attestationObject = await omitStatement(created.response.attestationObject)
@@ -130,7 +160,9 @@ export function createPasskeyCeremonies(deps: CeremonyDeps) {
         })
       }
       const result = await verify().catch(() => undefined)
-      if (!result?.verified) return undefined
+      if (!result?.verified) {
+        throw new Failure('invalid_request', 'The passkey does not match its options: begin again.')
+      }
       const { credential } = result.registrationInfo
       return {
         credential: credential.id,
@@ -141,34 +173,36 @@ export function createPasskeyCeremonies(deps: CeremonyDeps) {
     },
 
     /** Returns the options with which a browser signs in by any passkey of this server. */
-    async beginSignIn(realm: string) {
+    async beginSignIn() {
       const { generateAuthenticationOptions } = await load()
       return generateAuthenticationOptions({
-        rpID: rpID(),
+        rpID: relyingPartyOf(deps).rpID,
         challenge: createChallenge(`sign in ${realm}`),
         timeout: CEREMONY_MS,
         userVerification: 'required',
       })
     },
 
-    /** Verifies a sign-in; returns the new counter of the passkey, undefined if it is not valid. */
-    async verifySignIn(
-      realm: string,
-      response: object,
-      { credential, public_key, counter, transports }: StoredPasskey,
-    ): Promise<number | undefined> {
+    /** Returns the passkey of a sign-in, and its new counter. Throws `invalid_credentials`. */
+    async verifySignIn<P extends StoredPasskey>(
+      response: { readonly id: string },
+      find: (credential: string) => Promise<P | undefined>,
+    ): Promise<{ readonly passkey: P; readonly counter: number }> {
       const { verifyAuthenticationResponse } = await load()
+      const passkey = await find(response.id)
+      if (!passkey) throw invalidCredentials()
       const result = await verifyAuthenticationResponse({
         response: response as AuthenticationResponseJSON,
         ...expected(`sign in ${realm}`),
         credential: {
-          id: credential,
-          publicKey: new Uint8Array(public_key),
-          counter,
-          transports: JSON.parse(transports) as AuthenticatorTransport[],
+          id: passkey.credential,
+          publicKey: new Uint8Array(passkey.public_key),
+          counter: passkey.counter,
+          transports: JSON.parse(passkey.transports) as AuthenticatorTransport[],
         },
       }).catch(() => undefined)
-      return result?.verified ? result.authenticationInfo.newCounter : undefined
+      if (!result?.verified) throw invalidCredentials()
+      return { passkey, counter: result.authenticationInfo.newCounter }
     },
   }
 }

@@ -1,14 +1,12 @@
 /** SQL of the passkeys of persons. */
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { sql } from '../../platform/storage/sql.ts'
-import type { StoredPasskey } from './passkey-ceremony.ts'
+import type { CreatedPasskey } from './passkey-enrolment.ts'
 
-export interface PasskeyRow extends Row, StoredPasskey {
-  readonly id: string
+export interface PasskeyRow extends Row, CreatedPasskey {
   readonly resource: string
   readonly person: number
   readonly scope: number
-  readonly created_at: number
 }
 
 export const listPasskeys = (from: Reader, resource: string, person: number) =>

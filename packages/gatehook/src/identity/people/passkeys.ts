@@ -4,9 +4,7 @@
  */
 import { actorOf, recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
-import { createTimeOrderedId } from '../../kernel/id.ts'
 import type { Scope } from '../../kernel/principal.ts'
-import { isoTime } from '../../kernel/time.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
 import { type Call, json, noContent, type Route } from '../../protocol/http/call.ts'
@@ -18,15 +16,12 @@ import { LOGIN_CLIENT_ID, type Tokens } from '../tokens/api.ts'
 import { findSession } from '../tokens/store.ts'
 import type { SignInApi } from './login.ts'
 import { CEREMONY_MS, type PasskeyCeremonies } from './passkey-ceremony.ts'
+import { createPasskeyEnrolment, type EnrollingAccount } from './passkey-enrolment.ts'
 import { passkey, passkeyOperations } from './passkey-operations.ts'
 import * as store from './passkey-store.ts'
 import type { PersonContext } from './person-administration.ts'
 import { type CredentialRow, findById, lockCredential } from './store.ts'
 import { invalidCredentials } from './username.ts'
-
-const REALM = 'person'
-/** Passkeys of a person. */
-const MAX_PASSKEYS = 20
 
 const passkeys = createList({
   row: passkey,
@@ -71,64 +66,48 @@ async function requireRecentSignIn(
   }
 }
 
-function enrolmentRoutes(deps: PasskeyDeps): Route[] {
-  const { admin, ceremonies, outbox, context } = deps
-  const { db, clock, random } = admin
-  const { resource, hasMailNames } = context.directory
-  const userIdOf = (call: Call) => `${resource} ${call.principal!.subject}`
-
-  return [
-    implement(passkeyOperations.createOptions, async (call) => {
-      const id = Number(call.principal!.subject)
-      const account = await findById(db, resource, id)
-      if (!account) throw new Failure('forbidden')
-      await requireRecentSignIn(deps, call, db, account)
-      const user = { id: userIdOf(call), name: account.username, begunBy: account.revision }
-      const existing = await store.listPasskeys(db, resource, id)
-      const options = await ceremonies.beginCreation(user, existing)
-      return json(200, options, { 'cache-control': 'no-store' })
-    }),
-
-    implement(passkeyOperations.create, async (call, input) => {
-      const { subject, scope } = call.principal!
-      const person = Number(subject)
-      const account = await findById(db, resource, person)
-      if (!account) throw new Failure('forbidden')
-      await requireRecentSignIn(deps, call, db, account)
-      const user = { id: userIdOf(call), begunBy: account.revision }
-      const created = await ceremonies.verifyCreation(user, input)
-      if (!created) {
-        throw new Failure('invalid_request', 'The passkey does not match its options: begin again.')
-      }
-      const created_at = clock.now()
-      const id = createTimeOrderedId('psk_', created_at, random)
-      await db.write(async (tx) => {
+/** Finds the person of a session that begins an enrolment. */
+const createAccountFinder =
+  (deps: PasskeyDeps) =>
+  async (call: Call): Promise<EnrollingAccount> => {
+    const { db } = deps.admin
+    const { resource, hasMailNames } = deps.context.directory
+    const { subject, scope } = call.principal!
+    const person = Number(subject)
+    const account = await findById(db, resource, person)
+    if (!account) throw new Failure('forbidden')
+    await requireRecentSignIn(deps, call, db, account)
+    const { username: name, revision } = account
+    return {
+      user: { id: `${resource} ${subject}`, name, begunBy: revision },
+      scope,
+      list: (from) => store.listPasskeys(from, resource, person),
+      insert: (tx, passkey) => store.insertPasskey(tx, { ...passkey, resource, person, scope }),
+      async hold(tx) {
         const credential = await lockCredential(tx, resource, person)
         if (credential?.disabled !== 0) throw new Failure('forbidden')
-        if (credential.revision !== account.revision) throw new Failure('recent_sign_in_required')
+        if (credential.revision !== revision) throw new Failure('recent_sign_in_required')
         await requireRecentSignIn(deps, call, tx, credential)
-        const { length } = await store.listPasskeys(tx, resource, person)
-        const row = { ...created, id, resource, person, scope, created_at }
-        if (length >= MAX_PASSKEYS || (await store.insertPasskey(tx, row)) === 0) {
-          throw new Failure('conflict', `The passkey exists, or ${MAX_PASSKEYS} others do.`)
-        }
-        if (hasMailNames) {
-          const payload = { email: credential.username }
-          await outbox.enqueue(tx, 'passkey_added', { scope: credential.scope as Scope, payload })
-        }
-        await recordAudit(tx, { actor: actorOf(call), action: 'passkey.create', target: id }, admin)
-      })
-      return json(201, { id, created_at: isoTime(created_at), last_used_at: null })
-    }),
-  ]
-}
+        return hasMailNames ? credential.username : undefined
+      },
+    }
+  }
 
 export function passkeyRoutes(deps: PasskeyDeps): Route[] {
-  const { admin, ceremonies, people, tokens, context, list } = deps
+  const { admin, ceremonies, people, tokens, context, list, outbox } = deps
   const { db, clock } = admin
   const { resource } = context.directory
+  const enrolment = createPasskeyEnrolment({
+    admin,
+    ceremonies,
+    outbox,
+    findAccount: createAccountFinder(deps),
+    mail: 'passkey_added',
+    action: 'passkey.create',
+  })
   return [
-    ...enrolmentRoutes(deps),
+    implement(passkeyOperations.createOptions, enrolment.begin),
+    implement(passkeyOperations.create, enrolment.finish),
     implement(passkeyOperations.list, (call) =>
       list(call, passkeys.collection, passkeys.view, { owner: Number(call.principal!.subject) }),
     ),
@@ -142,12 +121,11 @@ export function passkeyRoutes(deps: PasskeyDeps): Route[] {
       return noContent()
     }),
     implement(passkeyOperations.signInOptions, async () =>
-      json(200, await ceremonies.beginSignIn(REALM), { 'cache-control': 'no-store' }),
+      json(200, await ceremonies.beginSignIn(), { 'cache-control': 'no-store' }),
     ),
     implement(passkeyOperations.signIn, async (call, input) => {
-      const row = await store.findPasskey(db, resource, input.id)
-      const counter = row && (await ceremonies.verifySignIn(REALM, input, row))
-      if (!row || counter === undefined) throw invalidCredentials()
+      const find = (credential: string) => store.findPasskey(db, resource, credential)
+      const { passkey: row, counter } = await ceremonies.verifySignIn(input, find)
       const person = await people.findPerson(db, row.scope as Scope, String(row.person))
       if (!person) throw invalidCredentials()
       if (person.suspended) throw new Failure('customer_suspended')

@@ -1,5 +1,5 @@
 /** Sign-in with e-mail, password and the code of the second factor: as a page, and over a page. */
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { ApiFailure, isSessionOver } from '../../api.ts'
 import { releaseName } from '../../branding.ts'
 import { every } from '../../clock.ts'
@@ -13,8 +13,10 @@ import { Brand, useTitle } from '../../parts/frame.tsx'
 import { Notice } from '../../parts/notices.tsx'
 import { keepQuery, place } from '../../router.ts'
 import { useSend } from '../../use-send.ts'
-import { hasPasskeys, signInByPasskey } from '../passkeys.ts'
-import { loadSignInMethods, type SignInMethods, session, signIn } from '../session.ts'
+import { PasskeyPlace } from '../passkey-place.tsx'
+import { signInByPasskey } from '../passkeys.ts'
+import { session, signIn } from '../session.ts'
+import { useSignInMethods } from '../sign-in-methods.ts'
 
 /** Counts down the seconds of `Retry-After`. */
 function useCountdown(): readonly [leftS: number, start: (seconds: number) => void] {
@@ -143,15 +145,6 @@ function PasskeyButton() {
   )
 }
 
-/** The ways to sign in; undefined until they are loaded. */
-function useSignInMethods(): SignInMethods | undefined {
-  const [methods, setMethods] = useState<SignInMethods | undefined>(undefined)
-  useEffect(() => {
-    loadSignInMethods().then(setMethods)
-  }, [])
-  return methods
-}
-
 /** Leads to the identity provider, and from there back to this page. */
 function ProviderLink({ issuer, query }: { readonly issuer: string; readonly query: string }) {
   const target = new URLSearchParams(query)
@@ -172,7 +165,9 @@ function SignInWays({ email, query = '' }: { readonly email?: string; readonly q
   const form = passwords !== 'off' && (
     <>
       <SignInForm {...(email !== undefined && { email })} />
-      {hasPasskeys() && <PasskeyButton />}
+      <PasskeyPlace methods={methods}>
+        <PasskeyButton />
+      </PasskeyPlace>
       {email === undefined && (
         <p class="hint">
           Without an account, or without the password: <code>{operatorLinkCommand}</code> on the

@@ -6,10 +6,13 @@ import { Button } from '../../parts/button.tsx'
 import { Failed, Part } from '../../parts/notices.tsx'
 import { say } from '../../parts/toast.tsx'
 import { useSend } from '../../use-send.ts'
-import { createPasskey, deletePasskey, hasPasskeys, type OwnPasskey } from '../passkeys.ts'
+import { PasskeyPlace } from '../passkey-place.tsx'
+import { createPasskey, deletePasskey, type OwnPasskey } from '../passkeys.ts'
+import { useSignInMethods } from '../sign-in-methods.ts'
 
 export function OwnPasskeys() {
   const list = useLoaded<{ readonly data: readonly OwnPasskey[] }>('/console/passkeys')
+  const methods = useSignInMethods()
   const { isBusy, failure, run } = useSend()
   const change = (work: () => Promise<unknown>, words: string) =>
     run(async () => {
@@ -46,13 +49,15 @@ export function OwnPasskeys() {
           </ul>
         )}
       </Part>
-      {hasPasskeys() && (
-        <Button
-          busy={isBusy && 'Waiting for the device…'}
-          onClick={() => change(createPasskey, 'The passkey is added.')}
-        >
-          Add a passkey
-        </Button>
+      {methods && (
+        <PasskeyPlace methods={methods}>
+          <Button
+            busy={isBusy && 'Waiting for the device…'}
+            onClick={() => change(createPasskey, 'The passkey is added.')}
+          >
+            Add a passkey
+          </Button>
+        </PasskeyPlace>
       )}
       <p class="hint">
         A passkey signs in without password and code. Adding one needs a recent sign-in.
