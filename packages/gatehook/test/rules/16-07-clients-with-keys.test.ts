@@ -105,6 +105,27 @@ for (const { name } of databases) {
     assert.equal(type.body.error, 'invalid_request')
   })
 
+  test(`each deviation from the form of an assertion refuses alone [${name}]`, async (t) => {
+    const { now, advance, register, token } = rigOf(await openOauthFixture(t, name, { env }))
+    await advance(0)
+    const at = await now()
+    const key = await createKey()
+    const id = (await register({ jwks: { keys: [key.jwk] } })).client_id
+    const sign = (header = {}) => assertionOf(key, id, at, {}, header)
+    const deviations: Readonly<Record<string, string>> = {
+      'an extension': await sign({ crit: ['b64'], b64: true }),
+      'a fourth part': `${await sign()}.x`,
+      'a padded part': `${await sign()}==`,
+      'another signature': (await sign()).replace(/[^.]+$/, 'A'.repeat(86)),
+      'a short signature': (await sign()).slice(0, -4),
+      'claims that are a list': (await sign()).replace(/\.[^.]+\./, `.${btoa('[]')}.`),
+    }
+    for (const [name, assertion] of Object.entries(deviations)) {
+      assert.equal((await token(assertion, { client_id: id })).status, 401, name)
+    }
+    assert.equal((await token(await sign(), { client_id: id })).status, 200)
+  })
+
   test(`an assertion counts once, on all nodes and after a restart [${name}]`, async (t) => {
     const fixture = await openOauthFixture(t, name, { env })
     const { now, advance, register, token } = rigOf(fixture)

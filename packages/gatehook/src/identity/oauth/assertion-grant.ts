@@ -64,7 +64,7 @@ export async function exchangeAssertion(
   request: AssertionRequest,
 ): Promise<TokenResponse> {
   const jwt = requireParameter(request.parameters, 'assertion')
-  const assertion = await decodeAssertion(jwt)
+  const assertion = decodeAssertion(jwt)
   const iss = assertion?.claims.iss
   const issuer = typeof iss === 'string' ? await deps.issuers.find(iss) : undefined
   try {

@@ -147,7 +147,7 @@ export function createClientAuthentication(deps: ClientAuthenticationDeps): Auth
   return async (call, parameters) => {
     const credential = readClientCredential(call.rawHeaders, parameters)
     const { assertion = '', isBasic } = credential
-    const id = credential.id ?? (await readSubject(assertion))
+    const id = credential.id ?? readSubject(assertion)
     if (id === undefined) throw new OauthError('invalid_client', FAILED)
     throttle.check(id, call.address)
     const client = await find(id, parameters)

@@ -161,25 +161,31 @@ export async function deleteClientRow(tx: Tx, id: string): Promise<void> {
 }
 
 /** Stores what the document of a client says now; a blocked client remains blocked. */
-export const storeDocumentClient = (tx: Tx, client: OauthClient, now: number) =>
-  tx.run(sql`INSERT INTO gh_clients (client_id, name, redirect_uris, scopes, grant_types, public,
-    jwks, jwks_uri, require_client_auth_on_refresh,
+export const storeDocumentClient = (tx: Tx, client: OauthClient, now: number) => {
+  const columns = authenticationColumns(client)
+  return tx.run(sql`INSERT INTO gh_clients (client_id, name, redirect_uris, scopes, grant_types,
+    public, jwks, jwks_uri, require_client_auth_on_refresh,
     id_token_signed_response_alg, source, created_at)
     VALUES (${client.id}, ${client.name}, ${JSON.stringify(client.redirectUris)}, '[]',
-            ${JSON.stringify(client.grantTypes)}, ${Number(client.isPublic)},
-            ${keyColumns(client.keys).jwks}, ${keyColumns(client.keys).jwks_uri},
-            ${Number(!client.isPublic)}, ${client.idTokenAlgorithm ?? 'RS256'},
-            'document', ${now})
+            ${JSON.stringify(client.grantTypes)}, ${columns.public}, ${columns.jwks},
+            ${columns.jwks_uri}, ${columns.require_client_auth_on_refresh},
+            ${client.idTokenAlgorithm ?? 'RS256'}, 'document', ${now})
     ON CONFLICT (client_id) DO UPDATE SET name = excluded.name,
       redirect_uris = excluded.redirect_uris, grant_types = excluded.grant_types,
       public = excluded.public, jwks = excluded.jwks, jwks_uri = excluded.jwks_uri,
       require_client_auth_on_refresh = excluded.require_client_auth_on_refresh,
       id_token_signed_response_alg = excluded.id_token_signed_response_alg`)
+}
 
-/** Returns the columns of keys. */
-export const keyColumns = (keys: ClientKeys | undefined) => ({
+/** Returns the columns of how a client authenticates. */
+export const authenticationColumns = ({
+  isPublic,
+  keys,
+}: Pick<OauthClient, 'isPublic' | 'keys'>) => ({
+  public: Number(isPublic),
   jwks: keys && 'jwks' in keys ? JSON.stringify(keys.jwks) : null,
   jwks_uri: keys && 'jwksUri' in keys ? keys.jwksUri : null,
+  require_client_auth_on_refresh: Number(!isPublic),
 })
 
 export function keysOf({

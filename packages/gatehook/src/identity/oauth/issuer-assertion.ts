@@ -196,7 +196,7 @@ export const scopesOfPerson = (
 export async function explainAssertion(deps: ExplanationDeps, id: string, jwt: string) {
   const issuer = await readIssuer(deps.db, id)
   if (!issuer) throw new Failure('not_found')
-  const assertion = await decodeAssertion(jwt)
+  const assertion = decodeAssertion(jwt)
   if (!assertion) {
     const message = 'the assertion is no JWT, or too long'
     return { valid: false, checks: [{ name: 'form', passed: false, message }], principal: null }

@@ -35,7 +35,7 @@ export type ClientKeys = { readonly jwks: JSONWebKeySet } | { readonly jwksUri: 
 export type AssertionKeys = ClientKeys | { readonly issuer: string; readonly jwksUri?: string }
 
 /** The keys of a set, as `jose` selects one of them for a signature. */
-type SelectKey = ReturnType<typeof createLocalJWKSet>
+export type SelectKey = ReturnType<typeof createLocalJWKSet>
 
 const selectFrom = async (keys: JSONWebKeySet): Promise<SelectKey> =>
   (await import('jose')).createLocalJWKSet(keys)
