@@ -16,6 +16,15 @@ import { createReceiver, response } from '../transport/receivers.ts'
 
 /** Everything that an erasure of `kanary` may change has it. */
 const WORD = 'kanary'
+const OTHER = 'other'
+
+/** Values that cannot contain a word, by the word of their person. */
+const VALUES: Readonly<Record<string, Readonly<Record<string, string | number>>>> = {
+  [WORD]: { tax: 40_954_696_475, born: '1987-03-04T05:06:07.890Z', naps: 'PT3H47M' },
+  [OTHER]: { tax: 71_352_008_812, born: '1991-09-10T11:12:13.141Z', naps: 'PT1H52M' },
+}
+/** A text that is long at its end, where the word is no whole word. */
+const bioOf = (word: string) => `${'x'.repeat(70)} ${word}${'y'.repeat(300)}`
 
 interface Rows {
   readonly id: number
@@ -30,6 +39,7 @@ async function fillPerson(service: TestApp, customer: string, word: string): Pro
   const person = {
     ...{ given_name: `${word} given`, email, nickname: `${word} nick` },
     ...{ interests: [`${word} interest`], profile: { city: `${word} city` }, plan: `plan` },
+    ...{ bio: bioOf(word), ...VALUES[word] },
   }
   const { body: member, status } = await own.post('/api/v2/members', person, {
     'idempotency-key': word,
@@ -62,6 +72,12 @@ async function fillPerson(service: TestApp, customer: string, word: string): Pro
   const shipped = await self.post('/api/v2/shipments', shipment, bearer)
   assert.equal(shipped.status, 200, shipped.text)
   await own.post('/api/v2/letters', { ...letter, weight: `${word} no number` })
+  for (const value of [bioOf(word), ...Object.values(VALUES[word]!)]) {
+    await own.post('/api/v2/pages', { letter_id: sent.id, number: [value] })
+    await self.get(`/nowhere/${encodeURIComponent(value)}`)
+  }
+  await self.get(`/api/v2/members?email=${email}`)
+  await self.get(`/oauth/authorize?client_id=x&login_hint=${email}`)
   await own.get(`/api/v2/letters?q=${word}%20street`)
   await own.patch(`/api/v1/members/${id}`, { name: `${word} given` })
   const scan = { member_id: id, signature: `${word} signed` }
@@ -105,7 +121,7 @@ for (const { name } of databases) {
     const { app, url } = service
     const customer = await createCustomer(t, service)
     const gone = await fillPerson(service, customer, WORD)
-    const stays = await fillPerson(service, customer, 'other')
+    const stays = await fillPerson(service, customer, OTHER)
     const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
     const own = service.as(await service.key({ customer, mode: 'live' }))
     await admin.get('/admin/requests') // writes the log of requests
@@ -127,7 +143,13 @@ for (const { name } of databases) {
     await admin.get('/admin/requests')
 
     const after = await readAll(app.db)
-    assert.deepEqual(rowsWith(after, WORD), [])
+    for (const text of [
+      WORD,
+      ...Object.values(VALUES[WORD]!).map((value) => String(value).toLowerCase()),
+    ]) {
+      assert.ok(rowsWith(before, text).length > 0, text)
+      assert.deepEqual(rowsWith(after, text), [], text)
+    }
     const { body: member } = await own.get(`/api/v2/members/${gone.id}`)
     assert.equal(member.plan, 'plan')
     assert.deepEqual([member.nickname, member.interests], [null, []])

@@ -140,7 +140,7 @@ export function createPersonalData(catalog: Catalog, keys: MacKeys): PersonalDat
   return {
     rows: ordered.map(({ name }) => rowsOf(catalog, catalog.entries.get(name)!, keys)),
     report: (table, row, onValue) =>
-      reportValues(catalog.entries.get(table)!.definition, row, onValue),
+      reportRow(catalog.entries.get(table)!.definition, row, onValue),
     async eraseEvent(reader, person, event, findings) {
       const onValue = findings.add.bind(findings)
       const { type, collection, shape, text } = event
@@ -157,7 +157,7 @@ export function createPersonalData(catalog: Catalog, keys: MacKeys): PersonalDat
       const recorded = JSON.parse(text) as AnyRow
       const row = from.chain.up(withHidden(from, parseWire(from.specs, recorded)))
       if (!(await isOwned(reader, person, { definition, row, findings }))) return undefined
-      reportValues(definition, row, onValue)
+      reportRow(definition, row, onValue)
       const n = numberOf(keys.current, definition.name, row.id as RowId)
       const fields = erasedFields(definition, row, n)
       if (Object.keys(fields).length === 0) return text
@@ -172,14 +172,18 @@ export function createPersonalData(catalog: Catalog, keys: MacKeys): PersonalDat
   }
 }
 
+/** Reports the values of a row in the form of JSON, which copies of it have. */
+const reportRow = (definition: ResourceDefinition, row: AnyRow, onValue: OnPersonalValue): void =>
+  reportValues(definition, toWire(definition.fields, row), onValue)
+
 function reportValues(
   { fields, signsIn }: Pick<ResourceDefinition, 'fields'> & Partial<ResourceDefinition>,
-  row: AnyRow,
+  object: AnyRow,
   onValue: OnPersonalValue,
 ): void {
   const username = signsIn?.username
   for (const name of personalNames(fields, username)) {
-    onValue(name === username ? 'name' : 'other', row[name])
+    onValue(name === username ? 'name' : 'other', object[name])
   }
 }
 

@@ -119,7 +119,7 @@ async function runErasure(
   const person = { scope, id }
   const stepsOf = state.pass === 0 ? collectingSteps : erasingSteps
   const place = placeOf(person, customer!)
-  const operators = (await findCustomer(deps.db, DEFAULT_CUSTOMER))!
+  const operators = { ...(await findCustomer(deps.db, DEFAULT_CUSTOMER))!, hasUnowned: true }
   const steps = stepsOf(deps, person, { place, operators, values })
   const next = await walkSteps(steps, state, { clock, signal, lastPass: LAST_PASS })
   if (next) {

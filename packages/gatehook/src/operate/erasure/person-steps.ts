@@ -43,7 +43,7 @@ export interface PersonStepDeps extends BodyRenderer {
 interface ErasurePlaces {
   /** The rows of the customer and mode of the person. */
   readonly place: OwnedPlace
-  /** The rows of operators. */
+  /** The rows of operators, and of callers that were not identified. */
   readonly operators: OwnedPlace
   readonly values: PersonValues
 }
@@ -217,11 +217,13 @@ async function erasedEvent(
 
 const ERASED = 'erased'
 
-/** Replaces the texts of an object that declares no members. */
+/** Replaces the values in an object that declares no members. */
 const withoutValues = (text: string, values: PersonValues): string =>
   values.mentions(text)
     ? JSON.stringify(JSON.parse(text), (_, value) =>
-        typeof value === 'string' && values.is(value) ? ERASED : value,
+        (typeof value === 'string' || typeof value === 'number') && values.is(value)
+          ? ERASED
+          : value,
       )
     : text
 

@@ -1,5 +1,5 @@
 /**
- * The texts of a person that an erasure searches for where no member names their owner: in logs,
+ * The values of a person that an erasure searches for where no member names their owner: in logs,
  * mail, responses of receivers and stored responses. Pure.
  */
 import { hash } from 'node:crypto'
@@ -31,6 +31,15 @@ export interface StoredPersonValues {
 
 const fold = (text: string): string => text.normalize('NFC').toLowerCase()
 
+/** Returns the stored part of a value: folded, without half of a surrogate pair at its end. */
+const partOf = (text: string): string =>
+  fold(text.slice(0, 2 * LENGTH_MAX))
+    .slice(0, LENGTH_MAX)
+    .replace(/[\ud800-\udbff]$/, '')
+
+/** Whether a stored part may be the beginning of a longer value. */
+const isBeginning = (part: string): boolean => part.length >= LENGTH_MAX - 1
+
 /** Returns the text, and what its percent-encoding means. */
 function readingsOf(text: string): string[] {
   const folded = fold(text)
@@ -61,15 +70,16 @@ export class PersonValues implements PersonTrace, PersonFindings {
     this.#formerRows = new Set(formerRows)
   }
 
-  /** Adds a text, or those in an array or object. */
+  /** Adds a text or number, or those in an array or object. */
   add(kind: 'name' | 'other', value: unknown): void {
     if (typeof value === 'object' && value !== null) {
       for (const inner of Object.values(value)) this.add(kind, inner)
     }
-    if (typeof value !== 'string' || value.length < LENGTH_MIN) return
+    const text = typeof value === 'number' ? JSON.stringify(value) : value
+    if (typeof text !== 'string' || text.length < LENGTH_MIN) return
     if (this.#names.size + this.#others.size >= VALUES_MAX) return
     const set = kind === 'name' ? this.#names : this.#others
-    set.add(fold(value.slice(0, LENGTH_MAX)))
+    set.add(partOf(text))
   }
 
   hasFormerRow(table: string, id: RowId): boolean {
@@ -114,10 +124,10 @@ export class PersonValues implements PersonTrace, PersonFindings {
     )
   }
 
-  /** Whether a text is one of the values. */
-  is(text: string): boolean {
-    const folded = fold(text.slice(0, LENGTH_MAX))
-    return this.#names.has(folded) || this.#others.has(folded)
+  /** Whether a text or number is one of the values. */
+  is(value: string | number): boolean {
+    const part = partOf(String(value))
+    return this.#names.has(part) || this.#others.has(part)
   }
 
   stored(): StoredPersonValues {
@@ -141,11 +151,12 @@ function contains(texts: readonly (Value | undefined)[], values: readonly string
 
 const IS_WORD = /[\p{L}\p{N}]/u
 
-/** Whether a text contains another one that is no part of a longer word. */
+/** Whether a text contains a value, or its beginning, that is no part of a longer word. */
 function hasWords(text: string, words: string): boolean {
   for (let at = text.indexOf(words); at !== -1; at = text.indexOf(words, at + 1)) {
     const [before = '', after = ''] = [text[at - 1], text[at + words.length]]
-    if (!IS_WORD.test(before) && !IS_WORD.test(after)) return true
+    const isEnd = isBeginning(words) || !IS_WORD.test(after)
+    if (!IS_WORD.test(before) && isEnd) return true
   }
   return false
 }

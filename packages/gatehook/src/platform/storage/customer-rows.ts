@@ -16,6 +16,8 @@ export interface CustomerPlace {
 export interface OwnedPlace extends CustomerPlace {
   /** Default: the scopes of both modes. */
   readonly scope?: number
+  /** Whether rows without a customer are read as well. */
+  readonly hasUnowned?: boolean
 }
 
 /** A table with rows of customers. */
@@ -108,9 +110,10 @@ export class CustomerRows {
     { owner, after }: RowPosition,
     limit: number,
   ): Promise<RowPage> {
-    const values = this.#owner.values(customer)
+    const owners = this.#owner.values(customer)
+    const values = customer.hasUnowned ? [...owners, null] : owners
     const size = this.#isWalk ? WALKED_ROWS : limit
-    const rows = await reader.arrays(this.#select(values[owner]!, after, size))
+    const rows = await reader.arrays(this.#select(values[owner] ?? null, after, size))
     const last = rows.length === size && this.#valuesOf(rows.at(-1)!, this.#order)
     const isLastOwner = this.#isWalk || owner === values.length - 1
     const nextOwner = isLastOwner ? undefined : { owner: owner + 1 }
@@ -122,14 +125,20 @@ export class CustomerRows {
 
   #select(value: Value, after: readonly Value[] | undefined, limit: number): Statement {
     const conditions = [
-      ...(this.#isWalk ? [] : [`${quote(this.#owner.column)} = ?`]),
+      ...(this.#isWalk ? [] : [this.#isOwnedBy(value)]),
       ...(after ? [`${tuple(this.#order)} > ${marks(after.length)}`] : []),
     ]
     const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
     const order = this.#order.length > 0 ? `ORDER BY ${list(this.#order)}` : ''
     const from = `SELECT ${list(this.columns)} FROM ${quote(this.table.name)}`
     const text = `${from} ${where} ${order} LIMIT ?`
-    return prepareStatement(text)([...(this.#isWalk ? [] : [value]), ...(after ?? []), limit])
+    const owner = this.#isWalk || value === null ? [] : [value]
+    return prepareStatement(text)([...owner, ...(after ?? []), limit])
+  }
+
+  /** Returns the condition of rows of one owner, with a mark for an owner that is not null. */
+  #isOwnedBy(owner: Value): string {
+    return `${quote(this.#owner.column)} ${owner === null ? 'IS NULL' : '= ?'}`
   }
 
   /** Returns the statement that deletes rows of a page, or clears those that outlive it. */
@@ -163,17 +172,18 @@ export class CustomerRows {
     return prepareStatement(`UPDATE ${quote(name)} SET ${sets.join(', ')} WHERE ${where}`)(values)
   }
 
-  /** Returns the condition of rows of one owner. */
+  /** Returns the condition of rows of a page, which have one owner. */
   #oneOf(rows: RowPage['rows'], database: Database['name']) {
     const { key } = this.table
-    const { column } = this.#owner
     const keys = Array<string>(rows.length).fill(marks(key.length)).join(', ')
     const isRows = key.length > 1 && database === 'sqlite'
-    const [owner] = this.#valuesOf(rows[0]!, [column])
+    const [owner = null] = this.#valuesOf(rows[0]!, [this.#owner.column])
+    const isRow = `${tuple(key)} IN (${isRows ? `VALUES ${keys}` : keys})`
+    const keyValues = rows.flatMap((row) => this.#valuesOf(row, key))
     return {
       // The scope, so that Citus sends the statement to one server.
-      where: `${quote(column)} = ? AND ${tuple(key)} IN (${isRows ? `VALUES ${keys}` : keys})`,
-      values: [owner!, ...rows.flatMap((row) => this.#valuesOf(row, key))],
+      where: `${this.#isOwnedBy(owner)} AND ${isRow}`,
+      values: owner === null ? keyValues : [owner, ...keyValues],
     }
   }
 

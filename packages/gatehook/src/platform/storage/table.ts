@@ -126,7 +126,10 @@ export interface PersonRows {
   readonly isOf: (row: Readonly<Record<string, Value>>, person: PersonTrace) => boolean
   /** Whether it deletes the rows, or clears their personal columns. */
   readonly effect: 'delete' | 'clear'
-  /** Whether rows of operators, in the default customer, can mention a person of any customer. */
+  /**
+   * Whether rows of operators, in the default customer, and those without a customer can mention a
+   * person of any customer.
+   */
   readonly isOfOperators?: true
 }
 
