@@ -69,7 +69,8 @@ export function resourceEndpoints(catalog: Catalog, deps: ResourceDeps): Endpoin
   return [...catalog.apiEntries.values()].flatMap((entry) => {
     const serializable = isSerializable(entry.definition, resources)
     const options = { serializable, narrowReplay: narrowRows(entry) }
-    const perform: Perform = (call, change) => deps.perform(call, change, options)
+    const perform: Perform = (call, change, own) =>
+      deps.perform(call, change, { ...options, ...own })
     const endpoints = endpointsOf(entry, { ...deps, perform, entries: catalog.apiEntries })
     return endpoints.map((endpoint) => withOptions(entry.definition, endpoint))
   })
@@ -249,6 +250,7 @@ function readOperation(entry: ApiEntry, { db, entries }: EndpointDeps): Operatio
 }
 
 function createOperation(entry: CatalogEntry, { perform }: ResourceDeps, scope: string): Operation {
+  const { name } = entry.definition
   return {
     scope,
     body: 'required',
@@ -256,12 +258,16 @@ function createOperation(entry: CatalogEntry, { perform }: ResourceDeps, scope: 
       const reach = entry.reach(call.principal, 'create')
       const shape = shapeFor(entry, call)
       const values = readNewRow(entry, shape, call.body)
-      return perform(call, async (tx): Promise<Answer> => {
-        const written = await inCallersTerms(shape, () => entry.rows.create(tx, reach, values))
-        const answer = rowAnswer(shape, written, 201)
-        const location = `/api/${shape.version}/${entry.definition.name}/${written.row.id}`
-        return { ...answer, headers: { ...answer.headers, location } }
-      })
+      return perform(
+        call,
+        async (tx): Promise<Answer> => {
+          const written = await inCallersTerms(shape, () => entry.rows.create(tx, reach, values))
+          const answer = rowAnswer(shape, written, 201)
+          const location = `/api/${shape.version}/${name}/${written.row.id}`
+          return { ...answer, headers: { ...answer.headers, location } }
+        },
+        { group: `${call.principal!.scope} ${name}` },
+      )
     },
   }
 }

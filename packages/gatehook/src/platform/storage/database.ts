@@ -45,6 +45,11 @@ export interface Tx extends Reader {
    * fails the transaction, so it must not depend on values that a client can choose.
    */
   runLater(statement: Statement): void
+  /**
+   * Writes that commit together have it: adds `difference` to the sum of a key, which `add` stores
+   * with the commit, once for all of them.
+   */
+  addLater?(key: string, difference: number, add: (sum: number) => Statement): void
   /** Inserts one row and returns its generated `id`. The statement has no RETURNING clause. */
   insert(statement: Statement): Promise<number>
   /**
@@ -160,6 +165,11 @@ export interface WriteOptions {
   readonly customer?: TurnKey
   /** The caller of the customer: callers with long transactions take turns on SQLite. */
   readonly caller?: TurnKey
+  /**
+   * Writes with the same key may commit together. They add rows of one resource: one that locks a
+   * row or sets a savepoint fails there, and runs again alone. SQLite commits all together.
+   */
+  readonly group?: string
 }
 
 /** A standby of the database became its primary, and may lack the last commits. */

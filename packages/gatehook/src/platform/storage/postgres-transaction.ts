@@ -3,10 +3,8 @@
  * `postgres-queue.ts` decides which statements are one round trip.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import type pg from 'pg'
 import type { Log } from '../../kernel/log.ts'
-import type { Row, Statement, Tx, Value } from './database.ts'
-import { referenceLock } from './distribution/row-locks.ts'
+import type { Tx } from './database.ts'
 import {
   isConnectionLost,
   isRetryable,
@@ -20,16 +18,15 @@ import {
   violationOf,
 } from './postgres-errors.ts'
 import { StatementQueue } from './postgres-queue.ts'
-import type { ResultShape } from './postgres-send.ts'
 import type { Session, Sessions } from './postgres-session.ts'
+import { type GroupSums, type PostgresDdl, PostgresTx } from './postgres-tx.ts'
 import {
-  checkValues,
   rejectWhenIdle,
-  runInSavepoint,
   storageUnavailable,
   Transaction,
   type TransactionGuard,
 } from './transaction.ts'
+import { UnknownOutcome } from './write-groups.ts'
 
 /** Runs of a transaction that ends in a deadlock or a serialization failure. */
 export const ATTEMPTS_MAX = 5
@@ -86,132 +83,13 @@ export const LONG_READ: TransactionMode = {
   isReadOnly: true,
 }
 
-const ROW_LOCKS = { update: ' FOR UPDATE', share: ' FOR KEY SHARE' } as const
-
-/** Writers of one total wait for each other only if they use the same row. */
-const COUNTER_SLOTS = 16
-
-class PostgresTx implements Tx {
-  readonly hasRoundTrips = true
-  readonly counterSlots = COUNTER_SLOTS
-  readonly #referenceTables: ReadonlySet<string>
-  readonly #session: Session
-  readonly #queue: StatementQueue
-  readonly #transaction: Transaction
-  /** The number of savepoints around the current statement. */
-  #depth = 0
-
-  constructor(
-    session: Session,
-    queue: StatementQueue,
-    transaction: Transaction,
-    referenceTables: ReadonlySet<string>,
-  ) {
-    this.#referenceTables = referenceTables
-    this.#session = session
-    this.#queue = queue
-    this.#transaction = transaction
-  }
-
-  async all<R extends Row>(statement: Statement): Promise<R[]> {
-    return (await this.#perform(statement)).rows
-  }
-
-  async get<R extends Row>(statement: Statement): Promise<R | undefined> {
-    return (await this.#perform(statement)).rows[0]
-  }
-
-  async arrays(statement: Statement): Promise<Value[][]> {
-    return (await this.#perform(statement, { arrays: true })).rows as unknown as Value[][]
-  }
-
-  async lock<R extends Row>(statement: Statement): Promise<R | undefined> {
-    return (await this.#perform(statement, this.#rowLock(statement, 'update'))).rows[0]
-  }
-
-  async hold<R extends Row>(statement: Statement): Promise<R[]> {
-    return (await this.#perform(statement, this.#rowLock(statement, 'share'))).rows
-  }
-
-  async run(statement: Statement): Promise<number> {
-    return (await this.#perform(statement)).rowCount ?? 0
-  }
-
-  runLater(statement: Statement): void {
-    this.#transaction.requireUsable()
-    checkValues(statement.values)
-    this.#queue.addStatement(statement, {}, false)
-  }
-
-  async insert(statement: Statement): Promise<number> {
-    return (await this.#perform(statement, { suffix: ' RETURNING id' })).rows[0].id
-  }
-
-  afterCommit(action: () => void): void {
-    this.#transaction.requireUsable()
-    this.#transaction.afterCommit.push(action)
-  }
-
-  async attempt<T>(change: () => Promise<T>): Promise<T> {
-    const queue = this.#queue
-    const position = queue.position
-    // The release of an inner savepoint may be discarded before it is sent: names must differ.
-    const name = `attempt_${++this.#depth}`
-    const savepoint = {
-      set: () => queue.addCommand(`SAVEPOINT ${name}`),
-      release: () => queue.addCommand(`RELEASE SAVEPOINT ${name}`),
-      rollBack: async () => {
-        if (!queue.hasSent(position)) return queue.discardFrom(position)
-        await queue.reset()
-        await this.#session.query(`ROLLBACK TO SAVEPOINT ${name}; RELEASE SAVEPOINT ${name}`)
-      },
-    }
-    try {
-      return await runInSavepoint(this.#transaction, savepoint, change)
-    } catch (error) {
-      // `write` must receive a deadlock, even if the caller catches it.
-      throw isRetryable(error) ? this.#transaction.fail(error) : error
-    } finally {
-      this.#depth--
-    }
-  }
-
-  async ddl(sql: string): Promise<void> {
-    this.#transaction.requireUsable()
-    await this.#queue.complete().catch((error) => this.#fail(error))
-    await this.#session.query(sql).catch((error) => this.#fail(error))
-  }
-
-  /** Returns the suffix that locks rows; in a reference table, an earlier statement does. */
-  #rowLock({ text }: Statement, kind: keyof typeof ROW_LOCKS): ResultShape {
-    const tableLock = referenceLock(text, kind, this.#referenceTables)
-    if (tableLock === undefined) return { suffix: ROW_LOCKS[kind] }
-    this.runLater({ sql: '', text: tableLock, values: [] })
-    return {}
-  }
-
-  async #perform(statement: Statement, shape: ResultShape = {}): Promise<pg.QueryResult> {
-    this.#transaction.requireUsable()
-    this.#transaction.openStatements++
-    try {
-      checkValues(statement.values)
-      return await this.#queue.addStatement(statement, shape, true)
-    } catch (error) {
-      return this.#fail(error)
-    } finally {
-      this.#transaction.openStatements--
-    }
-  }
-
-  /** Leaves retryable errors untranslated for `write`. */
-  #fail(error: unknown): never {
-    this.#transaction.addViolation(violationOf(error))
-    throw this.#transaction.fail(isRetryable(error) ? error : translatePostgresError(error))
-  }
+/**
+ * Writes that commit together hold their locks until the slowest has ended. So none of them waits
+ * long for a lock, and none can wait for a transaction that waits for another one of the group.
+ */
+const GROUP: TransactionMode = {
+  begin: [...READ_WRITE.begin, 'SET LOCAL lock_timeout = 50'],
 }
-
-/** The interface of a transaction that also runs DDL. */
-export type PostgresDdl = Tx & { readonly ddl: (sql: string) => Promise<void> }
 
 export interface TransactionDeps {
   readonly sessions: Sessions
@@ -289,6 +167,45 @@ export async function runTransaction<T>(
     }
   }
   return result
+}
+
+/**
+ * Runs changes in one transaction, whose statements interleave, and returns their results. Throws
+ * `UnknownOutcome` when the connection was lost at the commit; after any other error nothing is
+ * stored.
+ */
+export async function runGroup(
+  deps: TransactionDeps,
+  changes: readonly ((tx: Tx) => Promise<unknown>)[],
+): Promise<readonly unknown[]> {
+  let isCommitting = false
+  try {
+    return await runTransaction(deps, GROUP, async (tx) => {
+      const sums: GroupSums = new Map()
+      const members = changes.map((change) => ({ change, transaction: new Transaction() }))
+      const run = ({ change, transaction }: (typeof members)[number]) =>
+        deps.guard.run(transaction, () => change(tx.member(transaction, sums)))
+      const results = await Promise.allSettled(members.map(run))
+      for (const { transaction } of members) transaction.isOpen = false
+      const values = results.map((result) => {
+        if (result.status === 'rejected') throw result.reason
+        return result.value
+      })
+      for (const { transaction } of members) {
+        transaction.end()
+        for (const action of transaction.afterCommit) tx.afterCommit(action)
+      }
+      for (const { sum, add } of sums.values()) tx.runLater(add(sum))
+      isCommitting = true
+      return values
+    })
+  } catch (error) {
+    const isUnknown = isConnectionLost(error) || error instanceof UnreplicatedError
+    if (!isCommitting || !isUnknown) throw error
+    throw new UnknownOutcome('the connection was lost at a commit', {
+      cause: translatePostgresError(error),
+    })
+  }
 }
 
 /** Repeats a transaction after a deadlock or a serialization failure. */

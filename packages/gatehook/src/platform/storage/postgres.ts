@@ -43,9 +43,9 @@ import {
   ATTEMPTS_MAX,
   LONG_READ,
   ORDERED,
-  type PostgresDdl,
   READ_ONLY,
   READ_WRITE,
+  runGroup,
   runTransaction,
   SERIALIZABLE,
   SERIALIZABLE_ATTEMPTS_MAX,
@@ -53,9 +53,11 @@ import {
   type TransactionMode,
   withRetries,
 } from './postgres-transaction.ts'
+import type { PostgresDdl } from './postgres-tx.ts'
 import { createSerialAdmission } from './serial-admission.ts'
 import { splitStatements } from './sql-statements.ts'
 import { createTransactionGuard, storageUnavailable } from './transaction.ts'
+import { createWriteGroups } from './write-groups.ts'
 
 const dialect: Dialect = {
   name: 'postgres',
@@ -194,10 +196,22 @@ function createWrite(
   takeConnection: TakeConnection,
 ): Database['write'] {
   const admission = createSerialAdmission()
+  const runInGroup = createWriteGroups({
+    clock: wallClock,
+    runAlone: (change, customer) => begin(READ_WRITE, change, customer),
+    runTogether: (changes, customer) => takeConnection(customer, () => runGroup(deps, changes)),
+  })
+  // Citus may send the statements of one transaction to several servers.
+  const hasGroups = deps.referenceTables.size === 0
   return async (change, options) => {
     // A commit that waits for a replica is a round trip of its own.
     const isSingle = options?.single === true && deps.sessions.commitsInBatch
     const customer = options?.customer
+    if (hasGroups && !options?.serializable && options?.group !== undefined) {
+      const running = runInGroup(options.group, change, customer)
+      deps.track(running)
+      return running
+    }
     if (!options?.serializable) return begin({ ...READ_WRITE, isSingle }, change, customer)
     const violations = new Set<string>()
     const run = () => runTransaction(deps, SERIALIZABLE, change, violations)

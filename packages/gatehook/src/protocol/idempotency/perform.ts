@@ -122,7 +122,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
 
   return async (call, requestedChange, ownOptions = {}) => {
     const { group: customer, caller } = ownerOf(call)
-    const options = { ...ownOptions, customer, caller }
+    const { group, ...options } = { ...ownOptions, customer, caller }
     const { prepare, narrowReplay } = ownOptions
     const change = async (tx: Tx): Promise<Answer> => {
       const answer = await requestedChange(tx)
@@ -135,7 +135,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
     const key = acceptsKey ? readIdempotencyKey(call) : undefined
     if (key === undefined) {
       await prepare?.()
-      return db.write((tx) => inRequest(tx, call, change), options)
+      return db.write((tx) => inRequest(tx, call, change), { ...options, ...(group && { group }) })
     }
     const hash = deriveRecordHash(call, key)
     const name = `${call.principal!.scope} ${hash.toString('latin1')}`

@@ -28,7 +28,10 @@ export function addToTotal(
   spread: RowId,
   difference: number,
 ): void {
-  tx.runLater(change([scope, collection, slotOf(spread, tx.counterSlots), difference]))
+  const slot = slotOf(spread, tx.counterSlots)
+  const add = (sum: number) => change([scope, collection, slot, sum])
+  if (tx.addLater) tx.addLater(`${scope} ${collection}`, difference, add)
+  else tx.runLater(add(difference))
 }
 
 /** The last characters of a text are random; their codes are. */

@@ -1,0 +1,188 @@
+/**
+ * The handles of transactions on PostgreSQL: of one alone, and of writes that commit together.
+ * `postgres-transaction.ts` begins and ends their transactions.
+ */
+import type pg from 'pg'
+import type { Row, Statement, Tx, Value } from './database.ts'
+import { referenceLock } from './distribution/row-locks.ts'
+import { isRetryable, translatePostgresError, violationOf } from './postgres-errors.ts'
+import type { StatementQueue } from './postgres-queue.ts'
+import type { ResultShape } from './postgres-send.ts'
+import type { Session } from './postgres-session.ts'
+import { checkValues, runInSavepoint, type Transaction } from './transaction.ts'
+
+const ROW_LOCKS = { update: ' FOR UPDATE', share: ' FOR KEY SHARE' } as const
+
+/** Writers of one total wait for each other only if they use the same row. */
+const COUNTER_SLOTS = 16
+
+export class PostgresTx implements Tx {
+  readonly hasRoundTrips = true
+  readonly counterSlots = COUNTER_SLOTS
+  readonly #referenceTables: ReadonlySet<string>
+  readonly #session: Session
+  readonly #queue: StatementQueue
+  readonly #transaction: Transaction
+  /** The number of savepoints around the current statement. */
+  #depth = 0
+
+  constructor(
+    session: Session,
+    queue: StatementQueue,
+    transaction: Transaction,
+    referenceTables: ReadonlySet<string>,
+  ) {
+    this.#referenceTables = referenceTables
+    this.#session = session
+    this.#queue = queue
+    this.#transaction = transaction
+  }
+
+  async all<R extends Row>(statement: Statement): Promise<R[]> {
+    return (await this.#perform(statement)).rows
+  }
+
+  async get<R extends Row>(statement: Statement): Promise<R | undefined> {
+    return (await this.#perform(statement)).rows[0]
+  }
+
+  async arrays(statement: Statement): Promise<Value[][]> {
+    return (await this.#perform(statement, { arrays: true })).rows as unknown as Value[][]
+  }
+
+  async lock<R extends Row>(statement: Statement): Promise<R | undefined> {
+    return (await this.#perform(statement, this.#rowLock(statement, 'update'))).rows[0]
+  }
+
+  async hold<R extends Row>(statement: Statement): Promise<R[]> {
+    return (await this.#perform(statement, this.#rowLock(statement, 'share'))).rows
+  }
+
+  async run(statement: Statement): Promise<number> {
+    return (await this.#perform(statement)).rowCount ?? 0
+  }
+
+  runLater(statement: Statement): void {
+    this.#transaction.requireUsable()
+    checkValues(statement.values)
+    this.#queue.addStatement(statement, {}, false)
+  }
+
+  async insert(statement: Statement): Promise<number> {
+    return (await this.#perform(statement, { suffix: ' RETURNING id' })).rows[0].id
+  }
+
+  afterCommit(action: () => void): void {
+    this.#transaction.requireUsable()
+    this.#transaction.afterCommit.push(action)
+  }
+
+  async attempt<T>(change: () => Promise<T>): Promise<T> {
+    const queue = this.#queue
+    const position = queue.position
+    // The release of an inner savepoint may be discarded before it is sent: names must differ.
+    const name = `attempt_${++this.#depth}`
+    const savepoint = {
+      set: () => queue.addCommand(`SAVEPOINT ${name}`),
+      release: () => queue.addCommand(`RELEASE SAVEPOINT ${name}`),
+      rollBack: async () => {
+        if (!queue.hasSent(position)) return queue.discardFrom(position)
+        await queue.reset()
+        await this.#session.query(`ROLLBACK TO SAVEPOINT ${name}; RELEASE SAVEPOINT ${name}`)
+      },
+    }
+    try {
+      return await runInSavepoint(this.#transaction, savepoint, change)
+    } catch (error) {
+      // `write` must receive a deadlock, even if the caller catches it.
+      throw isRetryable(error) ? this.#transaction.fail(error) : error
+    } finally {
+      this.#depth--
+    }
+  }
+
+  async ddl(sql: string): Promise<void> {
+    this.#transaction.requireUsable()
+    await this.#queue.complete().catch((error) => this.#fail(error))
+    await this.#session.query(sql).catch((error) => this.#fail(error))
+  }
+
+  /** Returns the suffix that locks rows; in a reference table, an earlier statement does. */
+  #rowLock({ text }: Statement, kind: keyof typeof ROW_LOCKS): ResultShape {
+    const tableLock = referenceLock(text, kind, this.#referenceTables)
+    if (tableLock === undefined) return { suffix: ROW_LOCKS[kind] }
+    this.runLater({ sql: '', text: tableLock, values: [] })
+    return {}
+  }
+
+  /** Returns a handle of the same transaction for one of several writes that commit together. */
+  member(transaction: Transaction, sums: GroupSums): Tx {
+    return new GroupedTx(this.#session, this.#queue, transaction, this.#referenceTables, sums)
+  }
+
+  async #perform(statement: Statement, shape: ResultShape = {}): Promise<pg.QueryResult> {
+    this.#transaction.requireUsable()
+    this.#transaction.openStatements++
+    try {
+      checkValues(statement.values)
+      return await this.#queue.addStatement(statement, shape, true)
+    } catch (error) {
+      return this.#fail(error)
+    } finally {
+      this.#transaction.openStatements--
+    }
+  }
+
+  /** Leaves retryable errors untranslated for `write`. */
+  #fail(error: unknown): never {
+    this.#transaction.addViolation(violationOf(error))
+    throw this.#transaction.fail(isRetryable(error) ? error : translatePostgresError(error))
+  }
+}
+
+/** GroupSums of a group by their key, each with the statement that adds it to a stored one. */
+export type GroupSums = Map<string, { sum: number; readonly add: (sum: number) => Statement }>
+
+/**
+ * The handle of one of several writes that commit together. Their statements interleave, so a lock
+ * of one excludes no other one, and a savepoint would contain the statements of others.
+ */
+class GroupedTx extends PostgresTx {
+  readonly #sums: GroupSums
+
+  constructor(
+    session: Session,
+    queue: StatementQueue,
+    transaction: Transaction,
+    referenceTables: ReadonlySet<string>,
+    sums: GroupSums,
+  ) {
+    super(session, queue, transaction, referenceTables)
+    this.#sums = sums
+  }
+
+  addLater(key: string, difference: number, add: (sum: number) => Statement): void {
+    const entry = this.#sums.get(key)
+    if (entry) entry.sum += difference
+    else this.#sums.set(key, { sum: difference, add })
+  }
+
+  override lock(): Promise<never> {
+    return refuseInGroup()
+  }
+
+  override attempt(): Promise<never> {
+    return refuseInGroup()
+  }
+
+  override ddl(): Promise<never> {
+    return refuseInGroup()
+  }
+}
+
+async function refuseInGroup(): Promise<never> {
+  throw new Error('a write that locks a row or sets a savepoint runs alone')
+}
+
+/** The interface of a transaction that also runs DDL. */
+export type PostgresDdl = Tx & Pick<PostgresTx, 'ddl' | 'member'>

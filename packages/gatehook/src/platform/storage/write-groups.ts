@@ -1,0 +1,118 @@
+/**
+ * Writes that commit together on PostgreSQL: BEGIN, COMMIT with its sync, and the row of the total
+ * are half of the server's work for a small INSERT (decision 0104). The first writes of a key run
+ * alone. Those that arrive meanwhile wait, and are the next group, so that a write of a quiet
+ * service waits for nothing. When a group fails, nothing of it is stored, and each of its writes
+ * runs alone.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Clock } from '../../kernel/clock.ts'
+import type { TurnKey } from '../../kernel/turns.ts'
+import type { Tx } from './database.ts'
+
+/** Groups of one key, also of one write, that run at once. */
+const RUNNING_MAX = 4
+const MEMBERS_MAX = 16
+/** Writes of a key that wait for a group; further ones wait for a connection. */
+const WAITING_MAX = 1_000
+/** After a failure the writes of the key run alone for this time. */
+const PAUSE_MS = 1_000
+const PAUSED_KEYS_MAX = 10_000
+
+type GroupedChange<T> = (tx: Tx) => Promise<T>
+
+/** The server may have committed a group: its writes must not run again. */
+export class UnknownOutcome extends Error {
+  override readonly name = 'UnknownOutcome'
+}
+
+interface GroupedWrite {
+  readonly change: GroupedChange<unknown>
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+interface GroupState {
+  running: number
+  waiting: GroupedWrite[]
+}
+
+interface WriteGroupDeps {
+  readonly clock: Pick<Clock, 'elapsedMs'>
+  /** Runs a change in its own transaction, with repetitions. */
+  readonly runAlone: <T>(change: GroupedChange<T>, customer: TurnKey | undefined) => Promise<T>
+  /**
+   * Runs changes in one transaction; returns their results. After any error but `UnknownOutcome`,
+   * whose `cause` is the error for callers, nothing is stored.
+   */
+  readonly runTogether: (
+    changes: readonly GroupedChange<unknown>[],
+    customer: TurnKey | undefined,
+  ) => Promise<readonly unknown[]>
+}
+
+/** Runs a change, alone or with others of the same key. */
+export type RunInGroup = <T>(
+  key: string,
+  change: GroupedChange<T>,
+  customer: TurnKey | undefined,
+) => Promise<T>
+
+export function createWriteGroups({ clock, runAlone, runTogether }: WriteGroupDeps): RunInGroup {
+  const states = new Map<string, GroupState>()
+  const pausedUntil = new Map<string, number>()
+  const pause = (key: string) => {
+    if (pausedUntil.size >= PAUSED_KEYS_MAX) pausedUntil.clear()
+    pausedUntil.set(key, clock.elapsedMs() + PAUSE_MS)
+  }
+  const isPaused = (key: string): boolean => {
+    const untilMs = pausedUntil.get(key)
+    if (untilMs === undefined || clock.elapsedMs() < untilMs) return untilMs !== undefined
+    return !pausedUntil.delete(key)
+  }
+  /** Returns whether the writes have ended: their callers have results. */
+  const runGroup = async (key: string, members: readonly GroupedWrite[], customer?: TurnKey) => {
+    if (members.length === 1 || isPaused(key)) return false
+    try {
+      const changes = members.map(({ change }) => change)
+      const values = await runTogether(changes, customer)
+      for (const [at, { resolve }] of members.entries()) resolve(values[at])
+      return true
+    } catch (error) {
+      pause(key)
+      if (!(error instanceof UnknownOutcome)) return false
+      for (const { reject } of members) reject(error.cause)
+      return true
+    }
+  }
+  const start = async (
+    key: string,
+    state: GroupState,
+    members: GroupedWrite[],
+    customer?: TurnKey,
+  ) => {
+    state.running++
+    if (!(await runGroup(key, members, customer))) {
+      const ends = members.map(({ change, resolve, reject }) =>
+        runAlone(change, customer).then(resolve, reject),
+      )
+      await Promise.all(ends)
+    }
+    state.running--
+    const next = state.waiting.splice(0, MEMBERS_MAX)
+    if (next.length > 0) void start(key, state, next, customer)
+    else if (state.running === 0) states.delete(key)
+  }
+  return (key, change, customer) => {
+    let state = states.get(key)
+    if (!state) states.set(key, (state = { running: 0, waiting: [] }))
+    const current = state
+    if (current.waiting.length >= WAITING_MAX) return runAlone(change, customer)
+    return new Promise((resolve, reject) => {
+      // Another caller's write can start it.
+      const member = { change: AsyncLocalStorage.bind(change), resolve, reject } as GroupedWrite
+      if (current.running < RUNNING_MAX) void start(key, current, [member], customer)
+      else current.waiting.push(member)
+    })
+  }
+}
