@@ -51,6 +51,7 @@ export const DATABASE_BRANCHES: Readonly<Record<string, Readonly<Record<string, 
   },
   'A statement or a feature that Citus lacks (decision 0059).': {
     'assembly/replicas.ts': 1,
+    'outbound/deliveries/backlog-store.ts': 1,
     'outbound/deliveries/due-store.ts': 1,
     'outbound/webhooks/all-deliveries.ts': 1,
     'outbound/webhooks/all-events.ts': 1,

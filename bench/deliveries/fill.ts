@@ -43,8 +43,7 @@ export async function addCustomer(db: Database, name: string, receiver: string):
       (id, tag, scope, url, events, api_version, created_at, updated_at)
       VALUES (${`wh_${name}`}, ${tag}, ${scope}, ${receiver}, '["*"]', 'v2', 1, 1) RETURNING no`)
     await addSecret(tx, vault, { scope, no: registration!.no }, SECRET.value, 1)
-    const topics = { events: ['*'], version: 'v2', scopes: '[]' }
-    await saveTopics(tx, { scope, no: registration!.no, tag, ...topics })
+    await saveTopics(tx, { scope, no: registration!.no, events: ['*'] })
     return scope
   })
 }

@@ -47,6 +47,10 @@ export function createSimulatedStore(world: SimulatedRows, requireAlive: () => v
           ({ id, state, nextAt }) => ids.includes(id) && state === 'pending' && nextAt! <= now,
         )
         .map((row) => ({ ...row })),
+    beginBacklogs: async () => 0,
+    fillBacklog: async () => ({ count: 0, dueAt: 0, isLast: true }),
+    endBacklog: async () => {},
+    readAwaitedSlice: async () => ({ endpoints: [], next: undefined }),
     readSummary: async () => undefined,
     readLargeBody: async (_scope, id) => world.rows.get(id)?.body,
     writeResults: async (results, health) => {

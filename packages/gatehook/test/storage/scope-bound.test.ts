@@ -33,9 +33,11 @@ type Path = 'request' | 'delivery'
 const ROOTS: Readonly<Record<Path, Readonly<Record<string, string>>>> = {
   request: {
     gh_deliveries: 'the log of a registration, which the request has found by its scope',
+    gh_events: 'the same log: deliveries that wait in their events',
   },
   delivery: {
     gh_deliveries: 'due deliveries of all customers by time, and their results by scope and id',
+    gh_events: 'registrations of all customers whose deliveries wait in their events',
     gh_webhooks: 'the registration of a delivery by its number, and those that fail for days',
   },
 }

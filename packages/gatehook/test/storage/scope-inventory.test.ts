@@ -14,6 +14,9 @@ import { engineTables } from '../../src/engine-tables.ts'
 const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   'background work over all scopes': [
     'identity/access/store.ts countKeys',
+    'history/events/waiting.ts countAll',
+    'history/events/waiting.ts forNos',
+    'outbound/deliveries/backlog-store.ts pendingAfter',
     'outbound/deliveries/clock-repair.ts',
     'outbound/deliveries/due-store.ts',
     'outbound/deliveries/engine-store.ts disableRegistration',
@@ -33,15 +36,18 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   'the position of the feed of all scopes': ['history/events/feed.ts positionOrder'],
   'a backup of SQLite, which is not distributed': ['history/events/store.ts findNewestEvent'],
   'a registration by its number, which its delivery has': [
+    'outbound/deliveries/backlog-store.ts statusOf',
     'outbound/deliveries/engine-store.ts selectRegistration',
   ],
   'the log of a registration, which the request has found by its scope': [
+    'history/events/waiting.ts anyFor',
     'outbound/deliveries/log-store.ts newestId',
     'outbound/deliveries/log-store.ts page',
-    'outbound/deliveries/log-store.ts pendingEvents',
   ],
   'a fragment that names the scope of a row, an argument': [
     'history/events/by-id.ts isEventStored',
+    'history/events/waiting.ts SELECT_WAITING',
+    'history/events/waiting.ts WAITING_EVENTS',
     'outbound/deliveries/event-log-store.ts hasDeliveryIn',
   ],
   'a token or code names its session alone': [

@@ -14,6 +14,7 @@ import { requestOf } from '../../protocol/idempotency/transaction-request.ts'
 import { prepareEvent } from './by-id.ts'
 import { collectorOf } from './collector.ts'
 import { EVENT_MAX_BYTES, type NewEvent, type StoredEvent } from './event.ts'
+import type { WaitingDelivery } from './waiting.ts'
 
 /** Called with each event in its transaction: its effects commit with the event or not at all. */
 export type Sink = (tx: Tx, event: StoredEvent) => Promise<void>
@@ -21,13 +22,20 @@ export type Sink = (tx: Tx, event: StoredEvent) => Promise<void>
 /** The part of an event that precedes its object. */
 type EventStart = Pick<StoredEvent, 'scope' | 'id' | 'type' | 'collection' | 'shape' | 'created'>
 
-/** Called before the object of an event exists. Returns the sink of the complete event. */
-export type EarlySink = (tx: Tx, start: EventStart) => Promise<Sink>
+/** The result of the outbox for an event without its object. */
+interface EarlyResult {
+  /** The sink of the complete event. */
+  readonly sink: Sink
+  /** The delivery that waits in the event. */
+  readonly waiting?: WaitingDelivery | undefined
+}
+
+/** Called before the object of an event exists; undefined: the event has no deliveries. */
+export type EarlySink = (tx: Tx, start: EventStart) => Promise<EarlyResult | undefined>
 
 /** An event whose object does not exist yet, and the sink that waits for it. */
-export interface AnnouncedEvent {
+export interface AnnouncedEvent extends Partial<EarlyResult> {
   readonly start: EventStart
-  readonly sink: Sink | undefined
 }
 
 /** Records an event. `announced`: the result of `announce` in the same transaction. */
@@ -43,15 +51,19 @@ export interface RecordEvent {
   ): Promise<AnnouncedEvent>
 }
 
-const insertionWith = (id: 'object_id' | 'object_key') =>
+const insertionWith = (id: 'object_id' | 'object_key', more = '', values = '') =>
   prepareStatement(
     `INSERT INTO gh_events
-     (scope, id, type, collection, ${id}, subject, shape, object, created, request_id, trace)
-   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     (scope, id, type, collection, ${id}, subject, shape, object, created, request_id, trace${more})
+   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?${values})`,
   )
-const insert = insertionWith('object_id')
-/** For objects whose ids are texts. */
-const insertWithKey = insertionWith('object_key')
+/** By the column of the object's id: ids are numbers or texts. */
+const insert = { number: insertionWith('object_id'), text: insertionWith('object_key') }
+const WAITING = [', waits_for, waiting_id, waiting_version', ', ?, ?, ?'] as const
+const insertWaiting = {
+  number: insertionWith('object_id', ...WAITING),
+  text: insertionWith('object_key', ...WAITING),
+}
 
 /** Returns the `traceparent` of an event's span; undefined outside of a trace. */
 export type TraceEvent = (tx: Tx, event: StoredEvent) => string | undefined
@@ -86,7 +98,7 @@ export function createRecorder({
     const now = origin?.createdMs ?? clock.now()
     const created = Math.floor(now / 1000)
     const start = { scope, id: origin?.id ?? nextId(now), type, collection, shape, created }
-    return { start, sink: await outbox?.(tx, start) }
+    return { start, ...(await outbox?.(tx, start)) }
   }
   const record = async (
     tx: Tx,
@@ -101,11 +113,12 @@ export function createRecorder({
       throw new Failure('payload_too_large', 'The event of this change would exceed 256 KiB.')
     }
     budgetOf(tx).charge({ rows: 1, bytes })
-    const { start, sink } = announced ?? (await announce(tx, scope, event))
+    const { start, sink, waiting } = announced ?? (await announce(tx, scope, event))
     const stored: StoredEvent = { ...event, ...start }
-    const insertion = typeof event.objectId === 'string' ? insertWithKey : insert
+    const insertion = waiting ? insertWaiting : insert
+    const idKind = typeof event.objectId === 'string' ? 'text' : 'number'
     tx.runLater(
-      insertion([
+      insertion[idKind]([
         scope,
         stored.id,
         event.type,
@@ -117,6 +130,7 @@ export function createRecorder({
         stored.created,
         requestOf(tx)?.id ?? null,
         trace?.(tx, stored) ?? null,
+        ...(waiting ? [waiting.waitsFor, waiting.id, waiting.version] : []),
       ]),
     )
     await sink?.(tx, stored)

@@ -2,6 +2,7 @@
 import { timeTable } from '../../platform/storage/partitions/catalog.ts'
 import { byTextId, DAY_MS } from '../../platform/storage/partitions/periods.ts'
 import { byScope, int, serial, type Table, text, txid } from '../../platform/storage/table.ts'
+import { WAITS } from './waiting.ts'
 
 export const events: Table = {
   name: 'gh_events',
@@ -9,7 +10,9 @@ export const events: Table = {
     'An event: the row after a change, in the shape of the version that wrote it. `object_id` ' +
     'or `object_key` is the id of the row; `subject` is the person whose request caused an event ' +
     'without a row; `trace` is the W3C `traceparent` that deliveries ' +
-    'continue.',
+    'continue. A delivery without a row of its own waits in the event: `waits_for` is the number ' +
+    'of its registration, until it gets a row; `waiting_id` and `waiting_version` are its id and ' +
+    'version (decision 0083).',
   columns: {
     position: serial,
     txid: txid,
@@ -25,6 +28,9 @@ export const events: Table = {
     request_id: text.plain.orNull,
     trace: text.plain.orNull,
     object_key: text.plain.orNull,
+    waits_for: int.orNull,
+    waiting_id: text.plain.orNull,
+    waiting_version: text.plain.orNull,
   },
   key: ['scope', 'id'],
   place: 'scope',
@@ -36,6 +42,16 @@ export const events: Table = {
       on: 'position',
       serves: 'the purge, and feeds in the order of their numbers',
       only: 'postgres',
+    },
+    waiting: {
+      on: 'waits_for, waiting_id',
+      where: WAITS,
+      serves: 'the waiting deliveries of a registration',
+    },
+    waiting_ids: {
+      on: 'scope, waiting_id',
+      where: WAITS,
+      serves: 'the waiting deliveries of a customer',
     },
   },
   stays: '30 days',

@@ -22,6 +22,7 @@ function createScan(endpoints: PendingEndpoint[], { idleMs = 1_000, page = {} } 
         reads.push(`slice ${after} ${limit}`)
         return { endpoints, next: undefined }
       },
+      readAwaitedSlice: async () => ({ endpoints: [], next: undefined }),
     },
     leases,
     clock: { now: () => time.now, elapsedMs: () => time.elapsedMs },

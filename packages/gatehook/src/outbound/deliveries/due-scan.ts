@@ -16,7 +16,7 @@ const WALK_ENDPOINTS = 500
 const PATROL_ENDPOINTS = 100
 
 interface DueScanDeps {
-  readonly store: Pick<EngineStore, 'readDuePage' | 'readEndpointSlice'>
+  readonly store: Pick<EngineStore, 'readDuePage' | 'readEndpointSlice' | 'readAwaitedSlice'>
   readonly leases: Pick<Leases, 'generation'>
   readonly clock: Clock
   /** Longest time between two looks while no delivery is due; default: `SCAN_MS`. */
@@ -35,6 +35,8 @@ export class DueScan {
   /** The endpoint after which the walk continues; undefined: no walk runs. */
   #walkAfter: number | undefined
   #patrolAfter = 0
+  /** The same of endpoints whose deliveries wait in their events, which few have. */
+  #awaitedAfter = 0
 
   constructor(deps: DueScanDeps) {
     this.#deps = deps
@@ -66,9 +68,13 @@ export class DueScan {
     if (this.#walkAfter !== undefined) return this.#continueWalk(this.#walkAfter)
     const endpoints = await this.#readDue(now)
     if (this.#hasMore || this.#walkAfter !== undefined) return endpoints
-    const slice = await store.readEndpointSlice(this.#patrolAfter, PATROL_ENDPOINTS)
+    const [slice, awaited] = await Promise.all([
+      store.readEndpointSlice(this.#patrolAfter, PATROL_ENDPOINTS),
+      store.readAwaitedSlice(this.#awaitedAfter, PATROL_ENDPOINTS),
+    ])
+    this.#awaitedAfter = awaited.next ?? 0
     this.#patrolAfter = slice.next ?? 0
-    return [...endpoints, ...slice.endpoints]
+    return [...endpoints, ...slice.endpoints, ...awaited.endpoints]
   }
 
   async #readDue(now: number): Promise<readonly PendingEndpoint[]> {

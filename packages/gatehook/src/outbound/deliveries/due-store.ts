@@ -14,7 +14,7 @@ import { IS_PENDING, OWN, TIME } from './tables.ts'
 const PAGE_DELIVERIES = 2_000
 
 /** Whether a registration may send: columns of `gh_webhooks w` and of the customer `c`. */
-const SENDS = `CASE WHEN w.active = 1 AND w.deleted_at IS NULL AND c.suspended = 0
+export const SENDS = `CASE WHEN w.active = 1 AND w.deleted_at IS NULL AND c.suspended = 0
   THEN w.scope END`
 const JOIN_REGISTRATION = `LEFT JOIN gh_webhooks w ON w.no = e.no
   LEFT JOIN ${customerOfScope('w.scope')}`

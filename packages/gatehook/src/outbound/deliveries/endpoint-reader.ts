@@ -2,6 +2,7 @@
  * Reads endpoints for operators and the portal: those that need attention, those of a customer, and
  * those that are pinned to a version.
  */
+import { countWaitingIn } from '../../history/events/waiting.ts'
 import { customerOfScope } from '../../identity/access/customer-reader.ts'
 import type { Mode } from '../../kernel/principal.ts'
 import type { Reader, Row } from '../../platform/storage/database.ts'
@@ -67,8 +68,10 @@ export async function listSlowEndpoints(from: Reader): Promise<readonly SlowEndp
         FROM (SELECT next_attempt_at FROM gh_deliveries
           WHERE ${raw(IS_PENDING)} AND scope = ${row.scope} AND ${raw(OWN)} = ${row.no}
           ORDER BY next_attempt_at, id LIMIT ${WAITING_MAX}) AS first`)
-      const dueAt = pending?.due_at == null ? null : Number(pending.due_at)
-      return { ...row, waiting: Number(pending?.waiting ?? 0), due_at: dueAt }
+      const inEvents = await countWaitingIn(from, row, WAITING_MAX)
+      const waiting = Math.min(WAITING_MAX, Number(pending?.waiting ?? 0) + inEvents.total)
+      const dueAt = pending?.due_at ?? inEvents.oldest
+      return { ...row, waiting, due_at: dueAt == null ? null : Number(dueAt) }
     }),
   )
 }

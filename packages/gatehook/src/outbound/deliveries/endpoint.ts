@@ -38,6 +38,8 @@ export class EndpointState implements Queued {
   /** No row outside of this memory was due before, except of transactions that committed late. */
   readFrom = 0
   holdUntil = 0
+  /** Deliveries may wait in their events. */
+  hasBacklog = false
   /** Results that are not committed. */
   unwrittenResults = 0
   /** A receiver responded 410, and the registration is not disabled yet. */

@@ -21,6 +21,7 @@ import type {
 } from '../../platform/storage/database.ts'
 import { createSharedReads } from '../../platform/storage/shared-reads.ts'
 import { prepareStatement, prepareUpsert, type Sql, sql } from '../../platform/storage/sql.ts'
+import { backlogStore } from './backlog-store.ts'
 import { parseDeliveryRate } from './delivery-rate.ts'
 import { dueRows } from './due-rows.ts'
 import { dueStore } from './due-store.ts'
@@ -51,7 +52,7 @@ interface EngineStoreDeps {
 
 const selectRegistration = `SELECT w.id, w.scope, w.url, w.active, w.deleted_at, w.revision,
     w.first_failure_at, w.last_failure_at, w.last_success_at, w.hold_until, w.scopes,
-    c.suspended, c.limits, c.id AS customer_id
+    w.backlog, c.suspended, c.limits, c.id AS customer_id
   FROM gh_webhooks w JOIN ${customerOfScope('w.scope')} WHERE w.no = ?`
 const registrationByNo = prepareStatement(selectRegistration)
 const registrationOfScope = prepareStatement(`${selectRegistration} AND w.scope = ?`)
@@ -94,6 +95,7 @@ export function engineStore(deps: EngineStoreDeps): EngineStore {
   const reads = createSharedReads(db)
   return {
     ...dueStore(db),
+    ...backlogStore(db),
     readRegistration: createRegistrationReader(deps, reads),
     ...dueRows(reads),
     readLargeBody: (scope, id) => readBody(db, scope, id),
@@ -199,6 +201,7 @@ function createRegistrationReader(
       secrets,
       rate: parseDeliveryRate(row.limits),
       holdUntil: row.hold_until,
+      hasBacklog: row.backlog === 1,
       firstFailureAt: row.first_failure_at,
       lastFailureAt: row.last_failure_at,
       lastSuccessAt: row.last_success_at,

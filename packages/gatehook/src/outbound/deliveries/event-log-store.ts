@@ -2,8 +2,10 @@
  * SQL of the deliveries of events, for operators: their counts by state, those of one event, and
  * conditions of lists. `log-store.ts` has the deliveries of one registration.
  */
+import { WAITING_EVENTS } from '../../history/events/waiting.ts'
 import type { Reader, Row } from '../../platform/storage/database.ts'
-import { join, prepareStatement, sql } from '../../platform/storage/sql.ts'
+import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
+import { ROWS_AND_WAITING } from './backlog-store.ts'
 import type { DeliveryState } from './delivery.ts'
 import type { DeliveryRow } from './log-store.ts'
 import { deliveryIdOf } from './outbox.ts'
@@ -40,12 +42,21 @@ export async function countByState(
       return sql`(CAST(${scope} AS BIGINT), CAST(${low} AS TEXT), CAST(${high} AS TEXT))`
     }),
   )
-  return from.all<StateCount>(sql`SELECT d.scope, d.event_id, d.state,
+  const ids = join(
+    events.map(({ scope, id }) => sql`(CAST(${scope} AS BIGINT), CAST(${id} AS TEXT))`),
+  )
+  const rows = from.all<StateCount>(sql`SELECT d.scope, d.event_id, d.state,
       COALESCE(w.active, 1) AS active, COUNT(*) AS total
     FROM (VALUES ${ranges}) AS e
     JOIN gh_deliveries d ON d.scope = e.column1 AND d.id > e.column2 AND d.id < e.column3
     LEFT JOIN gh_webhooks w ON w.scope = d.scope AND w.no = d.webhook_no
     GROUP BY d.scope, d.event_id, d.state, COALESCE(w.active, 1)`)
+  const waiting = from.all<StateCount>(sql`SELECT e.scope, e.id AS event_id, 'pending' AS state,
+      COALESCE(w.active, 1) AS active, 1 AS total
+    FROM (VALUES ${ids}) AS wanted
+    JOIN ${raw(WAITING_EVENTS)} AS e ON e.scope = wanted.column1 AND e.id = wanted.column2
+    LEFT JOIN gh_webhooks w ON w.scope = e.scope AND w.no = e.waits_for`)
+  return [...(await rows), ...(await waiting)]
 }
 
 /** A delivery with its registration and the health of its endpoint, null if they were purged. */
@@ -62,7 +73,7 @@ type DeliveryOfEvent = Row &
 const ofEvent = prepareStatement(`SELECT d.scope, d.webhook_no, d.id, d.event_id, d.event_type,
     d.state, d.next_attempt_at, d.created_at, d.attempts, d.version, w.id AS registration_id,
     w.url, w.active, w.deleted_at, w.hold_until, o.breaker, o.breaker_until
-  FROM gh_deliveries d
+  FROM ${ROWS_AND_WAITING} d
   LEFT JOIN gh_webhooks w ON w.scope = d.scope AND w.no = d.webhook_no
   LEFT JOIN gh_webhook_outcomes o ON o.scope = d.scope AND o.webhook_no = d.webhook_no
   WHERE d.scope = ? AND d.id > ? AND d.id < ? ORDER BY d.id`)
@@ -82,9 +93,10 @@ export const IN_STATE: Readonly<Record<DeliveryState, string>> = {
   exhausted: "state = 'exhausted'",
 }
 
-const ofActive = (active: 0 | 1) => `d.state = 'pending' AND EXISTS
-  (SELECT 1 FROM gh_webhooks w
-     WHERE w.scope = d.scope AND w.no = d.webhook_no AND w.active = ${active})`
+const isOf = (active: 0 | 1, scope: string, no: string) => `EXISTS
+  (SELECT 1 FROM gh_webhooks w WHERE w.scope = ${scope} AND w.no = ${no} AND w.active = ${active})`
+const ofActive = (active: 0 | 1) =>
+  `d.state = 'pending' AND ${isOf(active, 'd.scope', 'd.webhook_no')}`
 const AMONG_DELIVERIES = {
   delivered: "d.state = 'delivered'",
   failed: "d.state IN ('failed', 'exhausted')",
@@ -92,9 +104,15 @@ const AMONG_DELIVERIES = {
   paused: ofActive(0),
 } as const
 
+/** The columns of an event that `hasDeliveryIn` reads. */
+export const STATE_COLUMNS = ['scope', 'id', 'waits_for']
+
 /** The condition that an event has a delivery in a state; `event` is the name of its row. */
 export function hasDeliveryIn(state: keyof typeof AMONG_DELIVERIES, event: string): string {
   const prefix = `'dlv_' || substr(${event}.id, 5)`
-  return `EXISTS (SELECT 1 FROM gh_deliveries d WHERE d.scope = ${event}.scope
+  const hasRow = `EXISTS (SELECT 1 FROM gh_deliveries d WHERE d.scope = ${event}.scope
     AND d.id > ${prefix} AND d.id < ${prefix} || '~' AND ${AMONG_DELIVERIES[state]})`
+  if (state === 'delivered' || state === 'failed') return hasRow
+  const waits = isOf(state === 'pending' ? 1 : 0, `${event}.scope`, `${event}.waits_for`)
+  return `(${hasRow} OR ${waits})`
 }

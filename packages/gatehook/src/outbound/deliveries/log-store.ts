@@ -9,6 +9,7 @@ import type { EventHead } from '../../history/events/store.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
+import { fillOne, ROWS_AND_WAITING } from './backlog-store.ts'
 import { NEXT_ROUND, type StoredState } from './delivery.ts'
 import { deliveryIdOf } from './outbox.ts'
 import { OWN } from './tables.ts'
@@ -28,13 +29,13 @@ export interface DeliveryRow {
 const byId =
   prepareStatement(`SELECT scope, webhook_no, id, event_id, event_type, state, next_attempt_at,
     created_at, attempts
-  FROM gh_deliveries WHERE scope = ? AND id = ?`)
+  FROM ${ROWS_AND_WAITING} AS d WHERE scope = ? AND id = ?`)
 
 export const findDelivery = (from: Reader, scope: Scope, id: string) =>
   from.get<DeliveryRow>(byId([scope, id]))
 
 const bodyOf = (event: string) => `SELECT d.event_id, d.event_type, e.created, e.object, b.body
-  FROM gh_deliveries d ${event} LEFT JOIN gh_event_bodies b
+  FROM ${ROWS_AND_WAITING} d ${event} LEFT JOIN gh_event_bodies b
     ON b.scope = d.scope AND b.event_id = d.event_id AND b.version = d.version
   WHERE d.scope = ? AND d.id = ?`
 const bodyById = prepareStatement(
@@ -55,7 +56,8 @@ export async function readBody(
 }
 
 const ofEvent = prepareStatement(`SELECT w.id AS webhook_id, d.event_type, d.version AS api_version
-  FROM gh_deliveries d JOIN gh_webhooks w ON w.scope = d.scope AND w.no = d.webhook_no
+  FROM ${ROWS_AND_WAITING} d
+  JOIN gh_webhooks w ON w.scope = d.scope AND w.no = d.webhook_no
   WHERE d.scope = ? AND d.id > ? AND d.id < ? ORDER BY w.no`)
 
 export interface PlannedDelivery {
@@ -87,7 +89,7 @@ export const readDeliveryPage = (
   range: { readonly after: string; readonly until: string; readonly limit: number },
 ) => from.all<DeliveryHead>(page([webhookNo, range.after, range.until, range.limit]))
 
-const pendingEvents = prepareStatement(`SELECT event_id FROM gh_deliveries
+const pendingEvents = prepareStatement(`SELECT event_id FROM ${ROWS_AND_WAITING} AS d
   WHERE webhook_no = ? AND id > ? AND id <= ? AND state = 'pending'`)
 
 /** Reads the ids of events, between two of them, whose delivery is pending. */
@@ -124,9 +126,10 @@ const withStoredEvent = prepareStatement(
 /** Makes one delivery due now. Returns false when its event is not stored. */
 export async function requeueDelivery(
   tx: Tx,
-  { scope, id }: Pick<DeliveryRow, 'scope' | 'id'>,
+  { scope, id, webhook_no: no }: Pick<DeliveryRow, 'scope' | 'id' | 'webhook_no'>,
   now: number,
 ): Promise<boolean> {
+  await fillOne(tx, { scope, no }, id)
   const resetCount = await tx.run(reset([now, scope, id]))
   const changedCount = resetCount + (await tx.run(advance([now, scope, id, now])))
   // Another request may have resent it between the read and the write.
@@ -151,7 +154,10 @@ export async function requeueEvents(
   now: number,
 ): Promise<number> {
   if (events.length === 0) return 0
-  const values = events.map(
+  const pendingIds = await readPendingEventIds(tx, no, events[0]!.id, events.at(-1)!.id)
+  const ended = events.filter(({ id }) => !pendingIds.has(id))
+  if (ended.length === 0) return 0
+  const values = ended.map(
     ({ id, type, created }) =>
       sql`(${deliveryIdOf(id, tag)}, ${scope}, ${no}, ${id}, ${type}, ${version}, ${now},
           ${created * 1000})`,

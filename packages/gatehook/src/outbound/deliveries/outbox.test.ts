@@ -9,33 +9,41 @@ const START = {
   ...{ shape: 'v1', created: 0 },
 }
 
-/** Runs the outbox for an event, and returns the first words of its statements. */
-async function statementsOf(topics: Value[][], hasRoundTrips: boolean): Promise<string[]> {
+/** Runs the outbox for an event of receivers; returns its statements, and which delivery waits. */
+async function runOutbox(receivers: Value[][]) {
   const statements: string[] = []
+  const add = ({ sql, values }: Statement) =>
+    statements.push(`${sql.split(' ', 1)[0]} ${values.length}`)
   const tx = {
-    hasRoundTrips,
-    async arrays({ sql }: Statement) {
-      statements.push(sql.split(' ', 1)[0]!)
-      return sql.startsWith('SELECT') ? topics : []
+    async arrays(statement: Statement) {
+      add(statement)
+      return receivers
     },
+    runLater: add,
+    afterCommit: () => {},
   } as unknown as Tx
   const outbox = createOutbox({
     clock: { now: () => 0 } as never,
     coveredBy: () => undefined,
-    wake: () => assert.fail('no delivery'),
-    render: () => assert.fail('no delivery'),
+    wake: () => {},
+    render: () => '{}',
     effective: (version) => version,
   })
-  const sink = await outbox(tx, START)
-  await sink(tx, { ...START, objectId: 1, object: '{}' })
-  return statements
+  const result = await outbox(tx, START)
+  await result?.sink(tx, { ...START, objectId: 1, object: '{}' })
+  return { statements, waiting: result?.waiting }
 }
 
-test('on SQLite an event of a scope without registrations takes one look-up', async () => {
-  assert.deepEqual(await statementsOf([], false), ['SELECT'])
-  assert.deepEqual(await statementsOf([[1]], false), ['SELECT', 'INSERT'])
+test('an event of a scope without registrations takes one statement', async () => {
+  assert.deepEqual(await runOutbox([]), { statements: ['SELECT 4'], waiting: undefined })
 })
 
-test('on PostgreSQL an event takes no look-up, which would be a round trip', async () => {
-  assert.deepEqual(await statementsOf([], true), ['INSERT'])
+test('the delivery of one registration with a backlog waits; others get rows', async () => {
+  const { statements, waiting } = await runOutbox([
+    [1, 'aaaaaaaa', 'v1', 0],
+    [2, 'bbbbbbbb', 'v1', 1],
+    [3, 'cccccccc', 'v1', 1],
+  ])
+  assert.deepEqual(statements, ['SELECT 4', 'INSERT 16'])
+  assert.deepEqual(waiting, { waitsFor: 2, id: 'dlv_1bbbbbbbb', version: 'v1' })
 })

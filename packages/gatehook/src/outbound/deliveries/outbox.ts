@@ -1,7 +1,7 @@
 /**
  * The outbox: inserts the deliveries of an event in the event's own transaction (§9.12), with the
- * bodies of other versions. One statement finds the registrations by topic and inserts a row for
- * each; where a scope has no registration, that statement, on SQLite a look-up, is the whole cost.
+ * bodies of other versions. One statement finds the registrations by topic; where a scope has no
+ * registration, it is the whole cost.
  */
 import {
   EVENT_MAX_BYTES,
@@ -16,8 +16,13 @@ import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Random } from '../../kernel/random.ts'
-import type { Tx } from '../../platform/storage/database.ts'
-import { type PreparedStatement, prepareStatement, sql } from '../../platform/storage/sql.ts'
+import type { Statement, Tx } from '../../platform/storage/database.ts'
+import {
+  createStatementCache,
+  type PreparedStatement,
+  prepareStatement,
+  sql,
+} from '../../platform/storage/sql.ts'
 
 const TAG_LENGTH = 8
 
@@ -34,32 +39,23 @@ export const tagOf = (deliveryId: string): string => deliveryId.slice(-TAG_LENGT
 interface Topics {
   readonly scope: Scope
   readonly no: number
-  readonly tag: string
   /** Types and patterns of the registration; empty when it is deleted. */
   readonly events: readonly string[]
-  /** The pinned version. */
-  readonly version: string
-  /** JSON array of the registration's scopes (§9.14). */
-  readonly scopes: string
 }
+
+const insertTopic = prepareStatement(`INSERT INTO gh_webhook_topics
+    (scope, topic, webhook_no, tag, version, scopes, backlog)
+  SELECT scope, CAST(? AS TEXT), no, tag, api_version, scopes, backlog FROM gh_webhooks
+  WHERE scope = ? AND no = ?`)
 
 /**
- * Replaces the topics of a registration, always in the transaction that changes it. An inactive
- * registration keeps its topics: its deliveries wait (§9.12).
+ * Replaces the topics of a registration by those of its row, always in the transaction that changes
+ * it. An inactive registration keeps its topics: its deliveries wait (§9.12).
  */
-export async function saveTopics(
-  tx: Tx,
-  { scope, no, tag, events, version, scopes }: Topics,
-): Promise<void> {
+export async function saveTopics(tx: Tx, { scope, no, events }: Topics): Promise<void> {
   await tx.run(sql`DELETE FROM gh_webhook_topics WHERE scope = ${scope} AND webhook_no = ${no}`)
-  for (const topic of withoutCovered(events)) {
-    await tx.run(sql`INSERT INTO gh_webhook_topics (scope, topic, webhook_no, tag, version, scopes)
-      VALUES (${scope}, ${topic}, ${no}, ${tag}, ${version}, ${scopes})`)
-  }
+  for (const topic of withoutCovered(events)) await tx.run(insertTopic([topic, scope, no]))
 }
-
-/** Statements by the numbers of patterns and of scopes: the text has as many `?`. */
-const inserts = new Map<string, PreparedStatement>()
 
 /**
  * Finds a quoted scope in the JSON array: removing it changes the text. `LIKE` would read the
@@ -67,34 +63,49 @@ const inserts = new Map<string, PreparedStatement>()
  */
 const HOLDS_SCOPE = "replace(scopes, ?, '') <> scopes"
 
-function insertFor(patterns: number, scopes: number): PreparedStatement {
-  const key = `${patterns} ${scopes}`
-  let insert = inserts.get(key)
-  if (!insert) {
+/** Statements by the numbers of patterns and of scopes: the text has as many `?`. */
+const receiversOf = createStatementCache()
+
+function selectReceivers(patterns: number, scopes: number): PreparedStatement {
+  return receiversOf(`${patterns} ${scopes}`, () => {
     const marks = Array.from({ length: patterns }, () => '?').join(', ')
     const scopeConditions = Array.from({ length: scopes }, () => HOLDS_SCOPE).join(' OR ')
-    // Without an alias, Citus 13 sends RETURNING with the name of the table instead of the shard.
-    insert = prepareStatement(`INSERT INTO gh_deliveries AS delivery
-      (id, scope, webhook_no, event_id, event_type, version, next_attempt_at, created_at)
-      SELECT ? || tag, scope, webhook_no, ?, ?, version, CAST(? AS BIGINT), CAST(? AS BIGINT)
-      FROM gh_webhook_topics WHERE scope = ? AND topic IN (${marks})
-      ${scopes > 0 ? `AND (${scopeConditions})` : ''}
-      RETURNING webhook_no, version`)
-    inserts.set(key, insert)
-  }
-  return insert
+    return `SELECT webhook_no, tag, version, backlog FROM gh_webhook_topics
+      WHERE scope = ? AND topic IN (${marks}) ${scopes > 0 ? `AND (${scopeConditions})` : ''}`
+  })
 }
 
-const anyTopic = prepareStatement('SELECT 1 FROM gh_webhook_topics WHERE scope = ? LIMIT 1')
+type Receiver = readonly [webhookNo: number, tag: string, version: string, backlog: number]
 
-/**
- * Whether the scope has no registration. On SQLite this look-up takes a tenth of the time of an
- * INSERT that finds no row. On PostgreSQL it would be a round trip, and the INSERT joins another.
- */
-const hasNoTopics = async (tx: Tx, scope: Scope): Promise<boolean> =>
-  !tx.hasRoundTrips && (await tx.arrays(anyTopic([scope]))).length === 0
+/** A delivery to be inserted. */
+export interface NewDelivery {
+  readonly id: string
+  readonly scope: Scope
+  readonly webhookNo: number
+  readonly eventId: string
+  readonly type: string
+  readonly version: string
+  readonly dueAt: number
+  readonly createdAt: number
+}
 
-const ignoreEvent = async (): Promise<void> => {}
+/** Statements by the number of rows: an event has at most 50 receivers, a backlog `FILL_ROWS`. */
+const inserts = createStatementCache()
+const ROW = '(?, ?, ?, ?, ?, ?, ?, ?)'
+
+/** The statement that inserts pending deliveries. */
+export const insertDeliveries = (deliveries: readonly NewDelivery[]): Statement =>
+  inserts(
+    String(deliveries.length),
+    () => `INSERT INTO gh_deliveries
+      (id, scope, webhook_no, event_id, event_type, version, next_attempt_at, created_at)
+      VALUES ${deliveries.map(() => ROW).join(', ')}`,
+  )(
+    deliveries.flatMap((row) => [
+      ...[row.id, row.scope, row.webhookNo, row.eventId, row.type, row.version],
+      ...[row.dueAt, row.createdAt],
+    ]),
+  )
 
 export interface BodyRenderer {
   readonly render: RenderObject
@@ -113,27 +124,41 @@ interface OutboxDeps extends BodyRenderer {
 /**
  * Creates the sink that inserts deliveries, before the object of the event exists. With the object,
  * it stores the bodies of other versions. It throws `payload_too_large` for a body beyond 256 KiB,
- * which rejects the whole change.
+ * which rejects the whole change. The delivery of a registration with a backlog waits in the event;
+ * further ones get rows.
  */
 export function createOutbox({ clock, coveredBy, wake, ...renderer }: OutboxDeps): EarlySink {
   return async (tx, { scope, id, type, collection }) => {
-    if (await hasNoTopics(tx, scope)) return ignoreEvent
-    const now = clock.now()
     const patterns = patternsOfType(type)
     const scopes = (coveredBy(type, collection) ?? []).map((name) => `"${name}"`)
-    const insert = insertFor(patterns.length, scopes.length)
-    const idPrefix = deliveryIdOf(id, '')
-    const values = [idPrefix, id, type, now, now, scope, ...patterns, ...scopes]
-    const deliveries = await tx.arrays(insert(values))
-    return async (_, event) => {
-      if (deliveries.length === 0) return
-      requireSize(envelope(event, event.object))
-      for (const version of new Set(deliveries.map((row) => row[1] as string))) {
-        const body = renderBody(renderer, event, version)
-        if (body !== undefined) storeBody(tx, event, version, requireSize(body))
-      }
-      const nos = deliveries.map((row) => row[0] as number)
-      tx.afterCommit(() => wake(nos))
+    const select = selectReceivers(patterns.length, scopes.length)
+    const cells = await tx.arrays(select([scope, ...patterns, ...scopes]))
+    if (cells.length === 0) return undefined
+    const receivers = cells as unknown as readonly Receiver[]
+    const now = clock.now()
+    const waiter = receivers.find(([, , , backlog]) => backlog === 1)
+    const rows = receivers
+      .filter((receiver) => receiver !== waiter)
+      .map(([webhookNo, tag, version]) => {
+        const event = { eventId: id, type, dueAt: now, createdAt: now }
+        return { id: deliveryIdOf(id, tag), scope, webhookNo, version, ...event }
+      })
+    return {
+      waiting: waiter && {
+        waitsFor: waiter[0],
+        id: deliveryIdOf(id, waiter[1]),
+        version: waiter[2],
+      },
+      async sink(_, event) {
+        requireSize(envelope(event, event.object))
+        if (rows.length > 0) tx.runLater(insertDeliveries(rows))
+        for (const version of new Set(receivers.map((receiver) => receiver[2]))) {
+          const body = renderBody(renderer, event, version)
+          if (body !== undefined) storeBody(tx, event, version, requireSize(body))
+        }
+        const nos = receivers.map(([webhookNo]) => webhookNo)
+        tx.afterCommit(() => wake(nos))
+      },
     }
   }
 }

@@ -34,6 +34,8 @@ export interface EngineRegistration extends EndpointHealth {
   readonly holdUntil: number | null
   /** Whether its scopes cover a type (§9.14); undefined: they cover every type. */
   readonly covers?: (type: string) => boolean
+  /** Whether its new deliveries wait in their events (decision 0083). */
+  readonly hasBacklog?: boolean
 }
 
 /** A pending delivery whose `next_attempt_at` has passed. */
@@ -76,6 +78,8 @@ export interface EndpointKey {
 export interface PendingEndpoint extends EndpointKey {
   /** When the first of its deliveries that were read is due. */
   readonly dueAt: number
+  /** Whether deliveries wait in their events. */
+  readonly hasBacklog?: boolean
 }
 
 /** Endpoints whose deliveries became due in a span of time. */
@@ -168,6 +172,19 @@ export interface EngineStore {
    * the registration still has this URL.
    */
   disableRegistration(no: number, reason: DisabledReason, url?: string): Promise<void>
+  /**
+   * Lets the new deliveries of endpoints that are behind wait in their events. Examines those after
+   * a number; returns the one to continue after, 0 at the end.
+   */
+  beginBacklogs(now: number, afterNo: number): Promise<number>
+  /** Gives the first deliveries that wait in their events rows. */
+  fillBacklog(
+    endpoint: EndpointKey,
+  ): Promise<{ readonly count: number; readonly dueAt: number; readonly isLast: boolean }>
+  /** New deliveries of the endpoint get rows. */
+  endBacklog(endpoint: EndpointKey): Promise<void>
+  /** Reads at most `limit` endpoints with deliveries that wait in their events. */
+  readAwaitedSlice(after: number, limit: number): Promise<EndpointSlice>
   /** Registrations whose health requires that they are disabled now. */
   listFailing(now: number): Promise<number[]>
 }

@@ -3,9 +3,11 @@
  * missing, and ended ones that the index of pending ones still has.
  */
 import { isEventStored } from '../../history/events/by-id.ts'
+import { WAITING_EVENTS } from '../../history/events/waiting.ts'
 import type { OnPart } from '../../kernel/pace.ts'
-import type { Database } from '../../platform/storage/database.ts'
+import type { Database, Value } from '../../platform/storage/database.ts'
 import { createKeyPages } from '../../platform/storage/key-pages.ts'
+import { prepareStatement } from '../../platform/storage/sql.ts'
 
 const PAGE_ROWS = 1_000
 /** Deliveries that a report names. */
@@ -22,6 +24,11 @@ const readPage = createKeyPages(`SELECT d.scope, d.id, ${LACKING} FROM gh_delive
   'd.id',
 ])
 
+/** Deliveries that wait in their events for a registration that is missing. */
+const waitingInVain = prepareStatement(`SELECT e.waiting_id FROM ${WAITING_EVENTS} AS e
+  WHERE NOT EXISTS (SELECT 1 FROM gh_webhooks w WHERE w.scope = e.scope AND w.no = e.waits_for)
+  LIMIT ${PAGE_ROWS}`)
+
 export interface ReferenceReport {
   readonly deliveries: number
   /** Deliveries by the missing row or time, or `end`, with the ids of the first ones. */
@@ -32,14 +39,17 @@ export async function checkReferences(db: Database, onPart: OnPart): Promise<Ref
   const lacking = new Map<string, { count: number; ids: string[] }>()
   const { rows: all } = await db.size('gh_deliveries')
   let deliveries = 0
+  const add = (id: Value, missing: string) => {
+    const group = lacking.get(missing) ?? { count: 0, ids: [] }
+    group.count++
+    if (group.ids.length < NAMED_MAX) group.ids.push(String(id))
+    lacking.set(missing, group)
+  }
+  for (const [id] of await db.arrays(waitingInVain([]))) add(id!, 'registration')
   for (let after: Parameters<typeof readPage>[1]; ; ) {
     const page = await readPage(db, after, PAGE_ROWS)
     for (const [, id, missing] of page) {
-      if (missing === null) continue
-      const group = lacking.get(String(missing)) ?? { count: 0, ids: [] }
-      group.count++
-      if (group.ids.length < NAMED_MAX) group.ids.push(String(id))
-      lacking.set(String(missing), group)
+      if (missing !== null) add(id!, String(missing))
     }
     deliveries += page.length
     await onPart(deliveries, Math.max(all, deliveries))

@@ -5,13 +5,17 @@
  */
 
 import { eventTable } from '../../history/events/tables.ts'
+import { listAwaited, WAITING_EVENTS } from '../../history/events/waiting.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { lowestIdAt } from '../../kernel/id.ts'
+import type { Scope } from '../../kernel/principal.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { readPartitions, tablesOfMixedAge } from '../../platform/storage/partitions/catalog.ts'
 import { expiredPartitions } from '../../platform/storage/partitions/periods.ts'
 import { renewPartitions } from '../../platform/storage/partitions/upkeep.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
+import { fillFirst } from './backlog-store.ts'
+import type { EndpointKey } from './ports.ts'
 import { RETENTION_MS } from './retry-schedule.ts'
 import { bodyTable, deliveryTable, IS_PENDING, OWN, TIME } from './tables.ts'
 
@@ -21,6 +25,11 @@ const RUN_MAX = 1_000_000
 
 /** No delivery waits longer for its next attempt than this beyond its expiry. */
 const EXPIRED_WAIT_MS = 7 * 86_400_000
+/** Deliveries get rows this long before their events expire. */
+const EXPIRING_MS = 86_400_000
+/** Registrations with waiting deliveries that one run examines. */
+const AWAITED_MAX = 10_000
+const scopeOfRegistration = prepareStatement('SELECT scope FROM gh_webhooks WHERE no = ?')
 /** The engine ends later ones instead of an attempt. */
 const exhaust =
   prepareStatement(`UPDATE gh_deliveries SET state = 'exhausted', failed = 1, next_attempt_at = NULL
@@ -45,7 +54,7 @@ const eventStatements = (table: string) => ({
 })
 
 const deletedRegistrations = prepareStatement(
-  'SELECT no FROM gh_webhooks WHERE deleted_at IS NOT NULL ORDER BY deleted_at LIMIT 100',
+  'SELECT no, scope FROM gh_webhooks WHERE deleted_at IS NOT NULL ORDER BY deleted_at LIMIT 100',
 )
 const failPending =
   prepareStatement(`UPDATE gh_deliveries SET state = 'failed', failed = 1, next_attempt_at = NULL
@@ -56,7 +65,9 @@ const dropOutcomes = prepareStatement(`DELETE FROM gh_webhook_outcomes WHERE web
     WHERE w.scope = gh_webhook_outcomes.scope AND w.no = gh_webhook_outcomes.webhook_no)`)
 const dropRegistration = prepareStatement(`DELETE FROM gh_webhooks WHERE no = ? AND deleted_at <= ?
   AND NOT EXISTS (SELECT 1 FROM gh_deliveries d
-    WHERE d.scope = gh_webhooks.scope AND d.webhook_no = gh_webhooks.no)`)
+    WHERE d.scope = gh_webhooks.scope AND d.webhook_no = gh_webhooks.no)
+  AND NOT EXISTS (SELECT 1 FROM ${WAITING_EVENTS} AS e
+    WHERE e.scope = gh_webhooks.scope AND e.waits_for = gh_webhooks.no)`)
 
 /** Returns the retention chores by name; each resolves to the number of purged rows. */
 export function retention(
@@ -76,6 +87,7 @@ export function retention(
  */
 async function purgeDeliveries(db: Database, now: number): Promise<number> {
   const beforeMs = now - RETENTION_MS
+  await fillExpiring(db, beforeMs + EXPIRING_MS)
   await exhaustExpired(db, beforeMs, beforeMs + EXPIRED_WAIT_MS)
   const parts = await readPartitions(db, deliveryTable)
   const isDropping = expiredPartitions(deliveryTable, parts, beforeMs).length > 0
@@ -90,6 +102,26 @@ async function purgeDeliveries(db: Database, now: number): Promise<number> {
   }
   if (failure !== undefined) throw failure
   return purgedCount
+}
+
+/** Gives deliveries rows that wait in events which are purged soon: their outcome stays. */
+async function fillExpiring(db: Database, beforeMs: number): Promise<void> {
+  const below = lowestIdAt('dlv_', Math.max(0, beforeMs))
+  for (const { no, since } of await listAwaited(db, 0, AWAITED_MAX)) {
+    if (since > beforeMs) continue
+    const [row] = await db.arrays(scopeOfRegistration([no]))
+    if (row) await fillAll(db, { no, scope: row[0] as Scope }, below)
+  }
+}
+
+/** Gives the waiting deliveries of a registration rows, oldest first. */
+async function fillAll(db: Database, endpoint: EndpointKey, below?: string): Promise<void> {
+  let filledCount = 0
+  for (let isLast = false; !isLast && filledCount < RUN_MAX; ) {
+    const filled = await fillFirst(db, endpoint, below)
+    filledCount += filled.count
+    isLast = filled.isLast
+  }
 }
 
 /** Ends the pending deliveries that were created before an instant and are due until another. */
@@ -123,6 +155,7 @@ async function purgeDeliveryRows(db: Database, table: string, now: number): Prom
  * deletes expired events row by row.
  */
 async function purgeEvents(db: Database, now: number): Promise<number> {
+  await fillExpiring(db, now - RETENTION_MS + EXPIRING_MS)
   let purgedCount = 0
   let failed: unknown
   for (const table of [bodyTable, eventTable]) {
@@ -159,7 +192,8 @@ async function purgeEventRows(db: Database, table: string, now: number): Promise
 /** Fails the pending deliveries of deleted registrations; purges registrations without any. */
 async function purgeRegistrations(db: Database, now: number): Promise<number> {
   let purgedCount = 0
-  for (const [no] of await db.arrays(deletedRegistrations([]))) {
+  for (const [no, scope] of await db.arrays(deletedRegistrations([]))) {
+    await fillAll(db, { no: no as number, scope: scope as Scope })
     for (let endedCount = 0; endedCount < RUN_MAX; endedCount += SLICE) {
       const write = db.write((tx) => tx.run(failPending([no])), { single: true })
       if ((await write) < SLICE) break

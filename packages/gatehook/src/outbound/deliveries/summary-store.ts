@@ -1,5 +1,6 @@
 /** SQL of the health of endpoints, for operators: summaries, waiting deliveries, last attempts. */
 
+import { countAllWaiting, countWaitingIn } from '../../history/events/waiting.ts'
 import type { Reader, Row } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 import type { StoredSummary } from './outcome-summary.ts'
@@ -58,15 +59,24 @@ export async function countWaiting(
   { scope, no }: EndpointKey,
   most: number,
 ): Promise<WaitingRow> {
-  return (await from.get<WaitingRow & Row>(waitingOf([scope, no, most, scope, no])))!
+  const [row, inEvents] = await Promise.all([
+    from.get<WaitingRow & Row>(waitingOf([scope, no, most, scope, no])),
+    countWaitingIn(from, { scope, no }, most),
+  ])
+  return {
+    waiting: Math.min(most, Number(row!.waiting) + inEvents.total),
+    oldest: row!.oldest ?? inEvents.oldest,
+  }
 }
 
 const queued = prepareStatement(`SELECT COUNT(*) AS total FROM (SELECT 1 AS one FROM gh_deliveries
   WHERE ${IS_PENDING} AND ${TIME} >= 0 ORDER BY ${TIME} LIMIT ?) AS entries`)
 
 /** Counts the pending deliveries of all endpoints, at most `most`. */
-export const countQueued = async (from: Reader, most: number): Promise<number> =>
-  Number((await from.get(queued([most])))!.total)
+export async function countQueued(from: Reader, most: number): Promise<number> {
+  const [row, inEvents] = await Promise.all([from.get(queued([most])), countAllWaiting(from, most)])
+  return Math.min(most, Number(row!.total) + inEvents)
+}
 
 /** Failed deliveries that are counted. */
 const FAILED_MAX = 10_000

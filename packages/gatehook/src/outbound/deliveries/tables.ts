@@ -25,7 +25,8 @@ export const webhooks: Table = {
     'deliveries are purged. `tag` is unique in the scope, and ends the ids of its deliveries. ' +
     '`first_failure_at` is the first failure since the last success; `hold_until` the end of ' +
     'a hold (§9.6). `health` is a position in `HEALTH_STATES`, which changes rarely: the row ' +
-    'of a busy endpoint is not rewritten.',
+    'of a busy endpoint is not rewritten. `backlog` is 1 while its new deliveries wait in their ' +
+    'events (decision 0083).',
   columns: {
     no: serial,
     id: text.plain,
@@ -49,6 +50,7 @@ export const webhooks: Table = {
     scopes: text.plain.or('[]'),
     client_id: text.plain.orNull,
     health: int.or(1),
+    backlog: int.or(0),
   },
   key: ['no'],
   place: 'scope',
@@ -108,6 +110,7 @@ const webhookTopics: Table = {
     tag: text.plain,
     version: text.plain,
     scopes: text.plain.or('[]'),
+    backlog: int.or(0),
   },
   key: ['scope', 'topic', 'webhook_no'],
   place: 'scope',

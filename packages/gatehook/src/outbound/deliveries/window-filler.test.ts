@@ -24,6 +24,15 @@ const registration: EngineRegistration = {
   lastFailureAt: null,
   lastSuccessAt: null,
 }
+const noBacklogs: Pick<
+  EngineStore,
+  'beginBacklogs' | 'fillBacklog' | 'endBacklog' | 'readAwaitedSlice'
+> = {
+  beginBacklogs: async () => 0,
+  fillBacklog: async () => ({ count: 0, dueAt: 0, isLast: true }),
+  endBacklog: async () => {},
+  readAwaitedSlice: async () => ({ endpoints: [], next: undefined }),
+}
 const row = { id: 'dlv_1', eventId: 'evt_1', eventType: 'a.b', attempt: 0, createdAt: 0 }
 
 test('a failed read of one endpoint leaves the reads of others to complete', async () => {
@@ -34,6 +43,7 @@ test('a failed read of one endpoint leaves the reads of others to complete', asy
       endpoints: [1, 2].map((no) => ({ no, scope: scopeOf(1, 'live'), dueAt: 0 })),
       next: undefined,
     }),
+    ...noBacklogs,
     listFailing: async () => [],
     async readRegistration(no) {
       if (no === 1) throw new Error('the connection was lost')
@@ -80,6 +90,7 @@ test('endpoints whose customers could not be taken are found again', async () =>
       endpoints: [{ no: 2, scope: scopeOf(1, 'live'), dueAt: 0 }],
       next: undefined,
     }),
+    ...noBacklogs,
     listFailing: async () => [],
     readRegistration: async () => registration,
     readSummary: async () => undefined,
@@ -117,6 +128,7 @@ test('rows that were read beside a changed registration replace those of its win
     },
     readDuePage: async () => ({ endpoints: [], readUntil: 1, isComplete: true }),
     readEndpointSlice: async () => ({ endpoints: [], next: undefined }),
+    ...noBacklogs,
     listFailing: async () => [],
   } as unknown as EngineStore
   const leases = {
@@ -161,6 +173,7 @@ test('a window is read from where the last read ended, and from an earlier deliv
     },
     readDuePage: async () => ({ endpoints: [], readUntil: 50, isComplete: true }),
     readEndpointSlice: async () => ({ endpoints: [], next: undefined }),
+    ...noBacklogs,
     listFailing: async () => [],
   } as unknown as EngineStore
   const leases = { isAlive: true, generation: 0, holds: () => true, take: async () => {} }

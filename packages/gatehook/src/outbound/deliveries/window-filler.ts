@@ -46,6 +46,8 @@ export class WindowFiller {
   readonly #scan: DueScan
   /** The scopes of endpoints that a wake-up named, by the number of the endpoint. */
   readonly #scopes = new BoundedMap<number, Scope>(KNOWN_ENDPOINTS)
+  /** The endpoint after which the next check for backlogs continues. */
+  #backlogsAfter = 0
   #checked = { at: Number.NEGATIVE_INFINITY, atMs: Number.NEGATIVE_INFINITY }
   #evictedAtMs = Number.NEGATIVE_INFINITY
 
@@ -148,6 +150,7 @@ export class WindowFiller {
       endpoint.appendRows(due.rows.filter((row) => !loadedIds.has(row.id)))
       if (due.nextDueAt !== undefined) endpoint.expectDueAt(due.nextDueAt)
       readUntil = Math.min(due.nextDueAt ?? now, now)
+      if (due.rows.length < limit) await this.#fillBacklog(endpoint)
     } catch (error) {
       endpoint.expectDueAt(expectedAt ?? now)
       throw error
@@ -177,6 +180,20 @@ export class WindowFiller {
     // The change of a registration evicts its window, whose rows were not read.
     const isEvicted = windowSize > 0 && registration?.revision !== before?.revision
     return { registration, summary, due: isEvicted ? undefined : due }
+  }
+
+  /** Gives deliveries that wait in their events rows, which the next read of the window finds. */
+  async #fillBacklog(endpoint: EndpointState): Promise<void> {
+    const { store } = this.#deps
+    const hasBacklog = endpoint.registration?.hasBacklog === true
+    if (!hasBacklog && !endpoint.hasBacklog) return
+    endpoint.hasBacklog = true
+    const { count, dueAt, isLast } = await store.fillBacklog(endpoint)
+    if (count > 0) endpoint.expectDueAt(dueAt)
+    if (!isLast) return
+    // A commit that saw the backlog may end later: the next look finds its delivery.
+    endpoint.hasBacklog = false
+    if (hasBacklog) await store.endBacklog(endpoint)
   }
 
   /** Reads the deliveries that callers resend. Those that are no longer due are ignored. */
@@ -240,15 +257,16 @@ export class WindowFiller {
   /** Finds due work, takes free customers that have some, disables failing registrations. */
   async #findWork(): Promise<void> {
     const { leases, clock, table } = this.#deps
-    await this.#disableFailing()
+    await this.#checkEndpoints()
     const now = clock.now()
     const dueEndpoints = await this.#readDueEndpoints(now).catch((error) => {
       this.#scan.restart()
       throw error
     })
-    for (const { no, scope, dueAt } of dueEndpoints) {
+    for (const { no, scope, dueAt, hasBacklog } of dueEndpoints) {
       if (!leases.holds(customerNoOf(scope))) continue
       const endpoint = table.findOrCreate({ no, scope })
+      endpoint.hasBacklog ||= hasBacklog === true
       endpoint.expectDueAt(dueAt)
       this.consider(endpoint, now)
     }
@@ -264,7 +282,8 @@ export class WindowFiller {
     return dueEndpoints
   }
 
-  async #disableFailing(): Promise<void> {
+  /** Disables failing registrations; the deliveries of those that are behind wait in events. */
+  async #checkEndpoints(): Promise<void> {
     const { store, clock } = this.#deps
     const at = clock.now()
     const atMs = clock.elapsedMs()
@@ -273,6 +292,7 @@ export class WindowFiller {
       atMs - this.#checked.atMs >= FAILING_CHECK_MS
     if (!isDue) return
     for (const no of await store.listFailing(at)) await store.disableRegistration(no, 'failing')
+    this.#backlogsAfter = await store.beginBacklogs(at, this.#backlogsAfter)
     this.#checked = { at, atMs }
   }
 

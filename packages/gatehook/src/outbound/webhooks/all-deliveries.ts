@@ -5,6 +5,7 @@
 
 import type { EventAccess } from '../../history/events/event-access.ts'
 import { withTypeNames } from '../../history/events/type-names.ts'
+import { hasWaitingFor, hasWaitingOf } from '../../history/events/waiting.ts'
 import {
   acrossCustomers,
   addedCustomer,
@@ -21,7 +22,7 @@ import type { Lister } from '../../protocol/lists/list.ts'
 import { IN_STATE } from '../deliveries/event-log-store.ts'
 import { findRegistrationNo, readRegistrationStatuses } from '../deliveries/registration-store.ts'
 import { deliveries } from '../deliveries/tables.ts'
-import { addedStates, deliveryLog, HAS_FAILED } from './delivery-log.ts'
+import { addedStates, deliveryLog, HAS_FAILED, withWaiting } from './delivery-log.ts'
 import { listedDelivery, overviewOperations } from './overview-operations.ts'
 import { findNumberAt, idFilters } from './time-range.ts'
 
@@ -44,7 +45,10 @@ const ofCustomer: List = {
   collection: { ...byId, name: 'deliveries of a customer', scoped: true },
   view,
 }
-/** The deliveries of all, in the order of insertion: no index has the ids of all customers. */
+/**
+ * The deliveries of all that have rows, in the order of insertion: no index has the ids of all
+ * customers. Deliveries that wait in their events are in lists of their customer or registration.
+ */
 const ofAll = inOrderOf({ name: 'no', type: 'int' }, { collection: unowned, view })
 /** On distributed tables: numbers are times there, which several deliveries have. */
 const ofAllServers: List = {
@@ -72,7 +76,12 @@ export const allDeliveriesRoute = ({ db, list, types }: AllDeliveriesDeps): Rout
       order === ofAll
         ? await findNumberAt(db, query, { table: deliveries.name, number: 'no', at: 'created_at' })
         : idFilters('dlv_', query)
-    const { collection, view } = order
+    const { view } = order
+    const waits =
+      registrationNo === undefined
+        ? scope !== undefined && (await hasWaitingOf(db, scope))
+        : await hasWaitingFor(db, registrationNo)
+    const collection = waits ? withWaiting(order.collection) : order.collection
     const names = types.collections.keys()
     return list(call, withTypeNames(withState(collection, state), 'event_type', names), view, {
       ...(registrationNo !== undefined && { owner: registrationNo }),

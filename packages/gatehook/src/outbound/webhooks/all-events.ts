@@ -29,7 +29,7 @@ import type { Collection } from '../../protocol/lists/collection.ts'
 import { type AddedMembers, inOrderOf, type List } from '../../protocol/lists/definition.ts'
 import type { Filter } from '../../protocol/lists/filter.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
-import { hasDeliveryIn } from '../deliveries/event-log-store.ts'
+import { hasDeliveryIn, STATE_COLUMNS } from '../deliveries/event-log-store.ts'
 import { deliveries } from '../deliveries/tables.ts'
 import {
   countDeliveries,
@@ -271,7 +271,7 @@ function typesOf(text: string, { collections }: EventAccess): Omit<Filter, 'colu
 /** Returns the events that have a delivery in the state; `examined` are the rows of the list. */
 function withDeliveryState(collection: Collection, { delivery_state: state }: EventQuery) {
   if (state === undefined) return collection
-  const visible = { condition: hasDeliveryIn(state, 'examined'), columns: ['scope', 'id'] }
+  const visible = { condition: hasDeliveryIn(state, 'examined'), columns: STATE_COLUMNS }
   return { ...collection, name: `${collection.name} ${state}`, visible }
 }
 

@@ -12,6 +12,7 @@ import type { Call } from '../../protocol/http/call.ts'
 import { Query } from '../../protocol/http/query.ts'
 import type { Collection } from '../../protocol/lists/collection.ts'
 import { type AddedMembers, createList, type EngineList } from '../../protocol/lists/definition.ts'
+import { ROWS_AND_WAITING } from '../deliveries/backlog-store.ts'
 import {
   type AttemptRecord,
   DELIVERY_STATES,
@@ -91,6 +92,12 @@ export const deliveryLog: EngineList = {
 }
 
 export const deliveryList = createList(deliveryLog)
+
+/** Returns a log with the deliveries that wait in their events (decision 0083). */
+export const withWaiting = (log: Collection): Collection => ({
+  ...log,
+  table: log.table.replace(deliveries.name, `${ROWS_AND_WAITING} AS all_deliveries`),
+})
 
 /** Returns the members of deliveries from their registrations, which `find` returns by number. */
 export const addedStates = (

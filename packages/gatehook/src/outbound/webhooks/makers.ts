@@ -106,8 +106,7 @@ async function saveScopes(
   scopes: readonly string[],
 ): Promise<void> {
   const changed = { ...row, scopes: JSON.stringify(scopes) }
-  const { scope, no, tag, api_version: version } = row
   await store.updateRegistration(tx, changed, clock.now())
-  await saveTopics(tx, { scope, no, tag, version, events: eventsOf(row), scopes: changed.scopes })
-  tx.afterCommit(() => wake([no]))
+  await saveTopics(tx, { ...row, events: eventsOf(row) })
+  tx.afterCommit(() => wake([row.no]))
 }

@@ -154,10 +154,8 @@ export async function readLiveSecrets(
   }
 }
 
-const saveTopicsOf = (tx: Tx, row: Registration) => {
-  const { scope, no, tag, api_version: version, scopes } = row
-  return saveTopics(tx, { scope, no, tag, version, scopes, events: eventsOf(row) })
-}
+const saveTopicsOf = (tx: Tx, row: Registration) =>
+  saveTopics(tx, { ...row, events: eventsOf(row) })
 
 /**
  * Creates a registration; the response contains its `secret`. Throws 403 for a type that the

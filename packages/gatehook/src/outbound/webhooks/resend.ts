@@ -33,7 +33,7 @@ export async function resend(
     throw new Failure('invalid_state', `The scopes of the registration do not cover ${type}.`)
   }
   const now = clock.now()
-  const isQueued = await requeueDelivery(tx, { scope: registration.scope, id: row.id }, now)
+  const isQueued = await requeueDelivery(tx, row, now)
   if (!isQueued && row.state !== 'pending') {
     throw new Failure('invalid_state', missingEvent(eventId, now))
   }

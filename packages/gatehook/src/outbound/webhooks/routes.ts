@@ -1,5 +1,6 @@
 /** `/webhooks` and `/deliveries` (§9.1 to §9.4, §9.10, §9.14): paths and handlers. */
 
+import { hasWaitingFor } from '../../history/events/waiting.ts'
 import type { Answer, Call, Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
@@ -12,6 +13,7 @@ import {
   deliveryText,
   failuresOnly,
   withStoredState,
+  withWaiting,
 } from './delivery-log.ts'
 import { webhookOperations } from './operations.ts'
 import { registrationList } from './registration.ts'
@@ -75,8 +77,9 @@ async function readRegistration(context: ReplayContext, call: Call): Promise<Ans
 async function listDeliveries(context: ReplayContext, list: Lister, call: Call): Promise<Answer> {
   const row = await registrationAt(context, call)
   const added = [addedStates(async () => new Map([[row.no, row]]))]
-  const collection = failuresOnly(deliveriesFor(context, call), call)
-  return list(withStoredState(call, row), collection, deliveryList.view, { owner: row.no, added })
+  const rows = failuresOnly(deliveriesFor(context, call), call)
+  const log = (await hasWaitingFor(context.db, row.no)) ? withWaiting(rows) : rows
+  return list(withStoredState(call, row), log, deliveryList.view, { owner: row.no, added })
 }
 
 function resendDelivery(context: ReplayContext, call: Call): Promise<Answer> {
