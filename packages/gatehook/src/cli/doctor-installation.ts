@@ -119,8 +119,10 @@ export async function checkOutbox(
   const roles = grants.map(({ role }) => role).join(', ')
   if (held > 0) {
     const remedy = 'Correct their declaration and start, or: gatehook outbox discard ID'
-    return warn(`${held} events are held: gatehook outbox held has the reasons`, remedy)
+    const [words, reasons] = held === 1 ? ['event is', 'reason'] : ['events are', 'reasons']
+    return warn(`${held} ${words} held: gatehook outbox held has the ${reasons}`, remedy)
   }
   if (waiting === 0) return ok(`events of ${roles}`)
-  return warn(`${waiting} events wait for more than a minute`, 'Start a node: it records them.')
+  const words = waiting === 1 ? 'event waits' : 'events wait'
+  return warn(`${waiting} ${words} for more than a minute`, 'Start a node: it records what waits.')
 }

@@ -2,7 +2,7 @@
 import type { App } from '../app.ts'
 import { emittedEventTypes } from '../declare/resources/event-type-list.ts'
 import { recordAudit } from '../history/audit/store.ts'
-import { findCustomerIdOf } from '../identity/access/customer-reader.ts'
+import { findCustomerIdOf, readCustomers } from '../identity/access/customer-reader.ts'
 import { createLog } from '../kernel/log.ts'
 import { modeOf } from '../kernel/principal.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -105,6 +105,15 @@ async function runStub(input: Input): Promise<void> {
   input.out.result({ stub: true }, () => 'The stub writes to gatehook_emitted.')
 }
 
+type ListedGrant = Pick<EmissionGrant, 'role'> & {
+  readonly customers: readonly string[] | null
+  readonly external_ids: readonly (string | null)[] | null
+}
+
+/** Returns each customer by its id, with the id of the team beside it. */
+const customersOf = ({ customers, external_ids }: ListedGrant) =>
+  customers?.map((id, at) => (external_ids?.[at] ? `${external_ids[at]} (${id})` : id))
+
 const wordsOf = ({ role, customers, mode, types }: EmissionGrant) =>
   `${bold(role)} emits ${types?.join(', ') ?? 'all types'} of ` +
   `${customers?.join(', ') ?? 'all customers'} in ${mode ?? 'both modes'}.`
@@ -144,8 +153,8 @@ async function revoke(app: App, input: Input) {
   const role = roleOption(input.args[0] ?? input.options.grant)
   const statements = revocation(placeIn(input), role)
   await runAsOwner(app.db, async (tx, ddl) => {
-    if ((await deleteGrant(tx, role)) === 0) throw new CommandError(`${role} has no grant.`)
     for (const statement of statements) await ddl(statement)
+    if ((await deleteGrant(tx, role)) === 0) throw new CommandError(`${role} has no grant.`)
     const entry = { actor: cliActor(), action: 'outbox.revoke', target: role }
     await recordAudit(tx, entry, app.administration)
   })
@@ -201,16 +210,19 @@ export const outbox: CommandFamily = {
       name: 'list',
       summary: 'the roles that may emit events',
       examples: [['gatehook outbox list --json', 'for programs']],
-      rows: async ({ db }) =>
-        (await listGrants(db)).map(({ role, customers = null, mode = null, types = null }) => ({
-          role,
-          customers,
-          mode,
-          types,
-        })),
+      async rows({ db }) {
+        const rows = []
+        for (const grant of await listGrants(db)) {
+          const { role, customers = null, mode = null, types = null } = grant
+          const named = await readCustomers(db, customers ?? [])
+          const external_ids = customers?.map((id) => named.get(id)?.external_id ?? null) ?? null
+          rows.push({ role, customers, external_ids, mode, types })
+        }
+        return rows
+      },
       columns: [
         'role',
-        ['customers', ({ customers }) => customers?.join(', ') ?? 'all'],
+        ['customers', (row) => customersOf(row)?.join(', ') ?? 'all'],
         ['mode', ({ mode }) => mode ?? 'both'],
         ['types', ({ types }) => types?.join(', ') ?? 'all'],
       ],

@@ -54,7 +54,8 @@ test('a role is granted, listed and revoked, and each step is audited', async (t
   const grant = { role, customers: null, mode: 'live', types: null }
   assert.deepEqual(await jsonOf(place, ...args), grant)
   assert.deepEqual(await jsonOf(place, ...args), grant)
-  assert.deepEqual(await jsonOf(place, 'outbox', 'list'), { data: [grant] })
+  const listed = { ...grant, external_ids: null }
+  assert.deepEqual(await jsonOf(place, 'outbox', 'list'), { data: [listed] })
   const app = await connect(role, 'app')
   const id = await emit(app, 'invoice.paid', { id: 'inv_1' }, { customer: 'default' })
   await query("UPDATE one.gh_emissions SET held_at = 1, problem = 'why'")
@@ -75,6 +76,39 @@ test('a role is granted, listed and revoked, and each step is audited', async (t
     actions.map(({ action }) => action),
     ['outbox.install', 'outbox.install', 'outbox.discard', 'outbox.revoke'],
   )
+})
+
+test('a list of grants has both ids of a customer', async (t) => {
+  const { place, role } = await openTeam(t)
+  await jsonOf(place, 'migrate')
+  const { id } = await jsonOf(place, 'customers', 'create', 'Acme', '--external-id', 'org_42')
+  await jsonOf(place, 'outbox', 'install', '--grant', role, '--customer', 'org_42', 'default')
+  const { data } = await jsonOf(place, 'outbox', 'list')
+  const named = data[0].customers.map((customer: string, at: number) => [
+    customer,
+    data[0].external_ids[at],
+  ])
+  assert.deepEqual(Object.fromEntries(named), { [id]: 'org_42', cus_default: null })
+  const { stdout } = await gatehook(place, 'outbox', 'list')
+  assert.ok(stdout.includes(`org_42 (${id})`), stdout)
+})
+
+test('a revoked role retains the right to use the schema that it had before', async (t) => {
+  const { place, role, query } = await openTeam(t)
+  await jsonOf(place, 'migrate')
+  const hasUsage = async () => {
+    const [row] = await query(`SELECT has_schema_privilege('${role}', 'one', 'USAGE') AS has`)
+    return row!.has
+  }
+  for (const had of [false, true]) {
+    if (had) await query(`GRANT USAGE ON SCHEMA one TO ${role}`)
+    for (let times = 0; times < 2; times++) {
+      await jsonOf(place, 'outbox', 'install', '--grant', role, '--all-customers')
+    }
+    assert.equal(await hasUsage(), true)
+    await jsonOf(place, 'outbox', 'revoke', role)
+    assert.equal(await hasUsage(), had)
+  }
 })
 
 test('printed SQL begins with the owner, and has the effect of the command', async (t) => {
@@ -99,6 +133,7 @@ test('a stub has the same signature, and a table for the tests of a team', async
   const named = { customer: 'org_1', mode: 'live', key: 'k' }
   const id = await emit(app, 'any.type', { a: 1 }, named)
   assert.equal(await emit(app, 'any.type', { a: 1 }, named), id)
+  assert.equal(await codeOf(emit(app, 'any.type', { a: 2 }, named)), '22023')
   await app.query("SELECT one.gatehook_customer('org_1', 'One')")
   const { rows } = await app.query('SELECT * FROM one.gatehook_emitted')
   assert.deepEqual(rows, [{ id, type: 'any.type', object: { a: 1 }, ...named }])

@@ -119,6 +119,38 @@ test('a key adds one event for an object, and a second caller waits for the firs
   )
 })
 
+test('equal numbers are the same object under a key, and texts are not', async (t) => {
+  const { connect } = await openEmitter(t)
+  const client = await connect()
+  const idOf = async (object: string) => {
+    const text = `SELECT one.gatehook_emit('payment.failed', $1, 'default', key => 'k') AS id`
+    return (await client.query(text, [object])).rows[0].id
+  }
+  const id = await idOf('{"a": 1, "b": [0.5, 10, 1.25], "text": "1.0 \\" 2.0"}')
+  assert.equal(await idOf('{"text": "1.0 \\" 2.0", "b": [0.50, 10.000, 1.250], "a": 1.0}'), id)
+  for (const other of [
+    '{"a": 1, "b": [0.5, 10, 1.25], "text": "1 \\" 2.0"}',
+    '{"a": 10, "b": [0.5, 10, 1.25], "text": "1.0 \\" 2.0"}',
+    '{"a": 1, "b": [0.05, 10, 1.25], "text": "1.0 \\" 2.0"}',
+    '{"a": 1, "b": [0.5, 1, 1.25], "text": "1.0 \\" 2.0"}',
+  ]) {
+    assert.equal(await codeOf(idOf(other)), '22023', other)
+  }
+})
+
+/** A clock that never advances: the poll of the node is not due. */
+const still = { now: () => 0, elapsedMs: () => 0 }
+
+test('a node that runs finds the first grant without its poll', async (t) => {
+  const { app, connect, grant, query, role } = await openEmitter(t, { clock: still })
+  await query('DELETE FROM one.gh_emission_grants')
+  await app.app.work()
+  await grant()
+  await emit(await connect(role), 'invoice.paid', PAID, DEFAULT)
+  const list = () => query('SELECT id FROM one.gh_events')
+  await eventually(list, ({ length }) => length === 1, 30_000)
+})
+
 test('an event that does not fit its declaration is held, and stops no other', async (t) => {
   const { app, connect, query, url } = await openEmitter(t)
   const client = await connect()

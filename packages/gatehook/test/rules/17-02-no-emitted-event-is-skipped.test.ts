@@ -9,11 +9,14 @@ import { quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 
 import type { TestApp } from '../../../../test/rig/service.ts'
+import { engineTables } from '../../src/engine-tables.ts'
 import { deleteGrant } from '../../src/outbound/emissions/grants.ts'
 import { createEmissionRecorder } from '../../src/outbound/emissions/recorder.ts'
+import { stopWrites } from '../../src/platform/storage/move/changes.ts'
+import { describeTables } from '../../src/platform/storage/move/tables.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { listen } from '../events/listen.ts'
-import { emit, openEmitter } from '../storage/emitter.ts'
+import { codeOf, emit, openEmitter } from '../storage/emitter.ts'
 
 const PAID = { id: 'inv_1', total_cents: 1200 }
 const DEFAULT = { customer: 'default' }
@@ -131,4 +134,15 @@ test('a migration waits 50 ms for a transaction that emits, at each attempt', as
   )
   assert.ok(limits.length > 3)
   assert.deepEqual([...new Set(limits)], ['50ms'])
+})
+
+test('a transaction of the team fails with 55000 from the first stop of writes on', async (t) => {
+  const { app, connect, query } = await openEmitter(t)
+  const client = await connect()
+  const refused = () => codeOf(emit(client, 'invoice.paid', PAID, { customer: 'default' }))
+  assert.equal(await refused(), 'none')
+  const tables = await describeTables(app.app.db, engineTables)
+  await stopWrites(app.app.db, tables)
+  assert.equal(await refused(), '55000')
+  assert.equal((await query('SELECT no FROM one.gh_emissions')).length, 1)
 })

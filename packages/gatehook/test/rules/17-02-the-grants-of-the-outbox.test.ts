@@ -66,6 +66,9 @@ test('a wrong argument is an error of the caller, and its transaction decides', 
     const text = JSON.stringify(object).slice(0, 80)
     assert.equal(await codeOf(emit(client, type, object, { ...named, ...more })), '22023', text)
   }
+  const deepest = `('{"a":' || repeat('[', 12000) || repeat(']', 12000) || '}')::jsonb`
+  const nested = `SELECT one.gatehook_emit('payment.failed', ${deepest}, 'default')`
+  assert.equal(await codeOf(client.query(nested)), '22023')
   for (const number of ['1e400', '1e-400', '9007199254740993', '0.99999999999999999999']) {
     const text = `SELECT one.gatehook_emit('payment.failed', '{"n": ${number}}', 'default')`
     assert.equal(await codeOf(client.query(text)), '22023', number)

@@ -71,6 +71,7 @@ export interface CustomerContact extends Row {
   readonly id: string
   readonly name: string
   readonly contact_email: string | null
+  readonly external_id: string | null
 }
 
 /** Returns customers by their ids; ids of no customer are ignored. */
@@ -81,7 +82,8 @@ export async function readCustomers(
   const list = [...new Set(ids)]
   if (list.length === 0) return new Map()
   const rows = await from.all<CustomerContact>(
-    sql`SELECT no, id, name, contact_email FROM gh_customers WHERE id IN (${join(list)})`,
+    sql`SELECT no, id, name, contact_email, external_id FROM gh_customers
+      WHERE id IN (${join(list)})`,
   )
   return new Map(rows.map((row) => [row.id, row]))
 }
@@ -91,7 +93,7 @@ export const listCustomersAmong = (
   from: Reader,
   { ids, scopes, limit }: { readonly ids: Sql; readonly scopes: Sql; readonly limit: number },
 ) =>
-  from.all<CustomerContact>(sql`SELECT no, id, name, contact_email FROM gh_customers
+  from.all<CustomerContact>(sql`SELECT no, id, name, contact_email, external_id FROM gh_customers
     WHERE deleting_since IS NULL
       AND (id IN (${ids}) OR no IN (SELECT scope / 2 FROM (${scopes}) AS of_scopes))
     ORDER BY id LIMIT ${limit}`)

@@ -54,8 +54,11 @@ export const hasAllCustomers = ({ qualify }: SqlNames): string =>
   `(SELECT bool_and(EXISTS (SELECT FROM ${qualify('gatehook_grants')}(holder) AS g
     WHERE g.customers IS NULL)) FROM unnest(${HOLDERS}) AS holder)`
 
-/** Texts of the object whose characters are no structure. */
-const STRINGS = `E'"(?:[^"\\\\\\\\]|\\\\\\\\.)*"'`
+/** Texts of the object whose characters are no structure, as a regular expression. */
+const STRING = '"(?:[^"\\\\\\\\]|\\\\\\\\.)*"'
+/** SQL of the object in which equal numbers have one text: that of `1.0` ends with its zero. */
+const CANONICAL = `CASE WHEN content !~ '[.][0-9]*0[],}]' THEN content ELSE regexp_replace(content,
+      E'(${STRING})|([.][0-9]*[1-9])0+(?![0-9])|[.]0+(?![0-9])', E'\\\\1\\\\2', 'g') END`
 
 const refuse = (sentence: string): string => raise('22023', `'gatehook_emit: ${sentence}'`)
 
@@ -68,13 +71,14 @@ const OBJECT_CHECKS = `
   size := octet_length(content);
   IF size > bound AND size <= 2 * bound THEN
     -- PostgreSQL writes a space after each comma and colon, and the event has none.
-    structure := regexp_replace(content, ${STRINGS}, '', 'g');
+    structure := regexp_replace(content, E'${STRING}', '', 'g');
     size := size - (length(structure) - length(replace(structure, ' ', '')));
   END IF;
   IF size > bound THEN
     ${refuse('object is beyond 256 KiB')}
   END IF;
-  IF jsonb_path_exists(payload, 'strict $.**{${MAX_DEPTH - LEVELS_ABOVE} to last} ?
+  -- A path to the last level would recur as deep as the object.
+  IF jsonb_path_exists(payload, 'strict $.**{${MAX_DEPTH - LEVELS_ABOVE}} ?
       (@.type() == "object" || @.type() == "array")') THEN
     ${refuse(`object is nested deeper than ${MAX_DEPTH - LEVELS_ABOVE} levels`)}
   END IF;
@@ -173,7 +177,7 @@ ${grantChecks(names)}${argumentChecks(names)}
 ${OBJECT_CHECKS}
   result := ${timeOrderedId('evt_')};
   IF repeat_key IS NOT NULL THEN
-    digest := encode(sha256(convert_to(content, 'UTF8')), 'hex');
+    digest := encode(sha256(convert_to(${CANONICAL}, 'UTF8')), 'hex');
   END IF;
   FOR n IN 1..3 LOOP
     INSERT INTO ${qualify('gh_emissions')}

@@ -51,8 +51,11 @@ BEGIN
   END IF;
 END $gatehook$`
 
-/** Stores a grant; it fails for a customer that does not exist. */
-function storeGrant({ qualify }: PostgresPlace, grant: EmissionGrant): string {
+/**
+ * Stores a grant; it fails for a customer that does not exist. It precedes the right to use the
+ * schema, which a role that has it already retains after the revocation.
+ */
+function storeGrant({ schema, qualify }: PostgresPlace, grant: EmissionGrant): string {
   const { role, customers, mode, types } = grant
   const json = (texts: readonly string[] | undefined) =>
     texts === undefined ? 'NULL' : quoted(JSON.stringify(texts))
@@ -69,8 +72,12 @@ BEGIN
       RAISE EXCEPTION 'Not all customers exist, or one is named twice: %.', named;
     END IF;
   END IF;
-  INSERT INTO ${qualify('gh_emission_grants')} AS g (role, customers, mode, types)
-    VALUES (${quoted(role)}, ids::text, ${text(mode)}, ${json(types)})
+  INSERT INTO ${qualify('gh_emission_grants')} AS g (role, customers, mode, types, had_usage)
+    SELECT r.rolname, ids::text, ${text(mode)}, ${json(types)}, EXISTS (SELECT
+        FROM pg_catalog.pg_namespace n, pg_catalog.aclexplode(n.nspacl) AS a
+        WHERE n.nspname = ${quoted(schema)} AND a.privilege_type = 'USAGE'
+          AND a.grantee = r.oid)::int
+      FROM pg_catalog.pg_roles r WHERE r.rolname = ${quoted(role)}
     ON CONFLICT (role) DO UPDATE SET customers = excluded.customers, mode = excluded.mode,
       types = excluded.types;
 END $gatehook$`
@@ -92,13 +99,13 @@ export function installation(
     ...emitFunctions(place),
     create,
     ...all.map((name) => `REVOKE ALL ON FUNCTION ${qualify(name)} FROM PUBLIC`),
+    storeGrant(place, grant),
     `GRANT USAGE ON SCHEMA "${schema}" TO ${role}`,
     `GRANT EXECUTE ON FUNCTION ${qualify(EMIT_FUNCTION)} TO ${role}`,
     mayCreate
       ? `GRANT EXECUTE ON FUNCTION ${qualify(CUSTOMER_FUNCTION)} TO ${role}`
       : `REVOKE ALL ON FUNCTION ${qualify(CUSTOMER_FUNCTION)} FROM ${role}`,
     ...declareTypesSql(place, types),
-    storeGrant(place, grant),
   ]
 }
 
@@ -114,7 +121,7 @@ const declareTypesSql = (
   VALUES ${types.map((type) => `(${quoted(type)})`).join(', ')} ON CONFLICT DO NOTHING`,
       ]
 
-/** Returns the statements that take the rights of a role, if it still exists. */
+/** Returns the statements that take the rights of a role with a grant, if it still exists. */
 export const revocation = ({ schema, qualify }: PostgresPlace, role: string): string[] => {
   const user = quotedName(role)
   const functions = [EMIT_FUNCTION, CUSTOMER_FUNCTION].map(qualify).join(', ')
@@ -122,7 +129,10 @@ export const revocation = ({ schema, qualify }: PostgresPlace, role: string): st
     `DO $gatehook$ BEGIN
   IF EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = ${quoted(role)}) THEN
     REVOKE ALL ON FUNCTION ${functions} FROM ${user};
-    REVOKE USAGE ON SCHEMA "${schema}" FROM ${user};
+    IF EXISTS (SELECT FROM ${qualify('gh_emission_grants')} g
+      WHERE g.role = ${quoted(role)} AND g.had_usage = 0) THEN
+      REVOKE USAGE ON SCHEMA "${schema}" FROM ${user};
+    END IF;
   END IF;
 END $gatehook$`,
   ]

@@ -10,6 +10,7 @@ const BODY_START = `LANGUAGE plpgsql AS $gatehook$
 DECLARE
   called timestamptz := clock_timestamp();
   result text;
+  earlier jsonb;
 BEGIN`
 
 /** Returns the statements. `role`: uses the functions and the tables; by default every role. */
@@ -35,9 +36,12 @@ ${BODY_START}
   IF gatehook_emit.type IS NULL OR jsonb_typeof(gatehook_emit.object) IS DISTINCT FROM 'object' THEN
     ${raise('22023', "'gatehook_emit: type is a text, and object a JSON object'")}
   END IF;
-  SELECT e.id INTO result FROM ${emitted} e WHERE e.key = gatehook_emit.key
+  SELECT e.id, e.object INTO result, earlier FROM ${emitted} e WHERE e.key = gatehook_emit.key
     AND e.type = gatehook_emit.type AND e.customer IS NOT DISTINCT FROM gatehook_emit.customer
-    AND e.mode IS NOT DISTINCT FROM gatehook_emit.mode AND e.object = gatehook_emit.object;
+    AND e.mode IS NOT DISTINCT FROM gatehook_emit.mode;
+  IF earlier <> gatehook_emit.object THEN
+    ${raise('22023', "'gatehook_emit: the key names another object'")}
+  END IF;
   IF FOUND THEN
     RETURN result;
   END IF;

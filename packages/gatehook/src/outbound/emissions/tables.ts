@@ -75,12 +75,14 @@ const emissionGrants: Table = {
   name: 'gh_emission_grants',
   row:
     'A role of the database that may emit events. JSON: `customers` are the ids of customers, ' +
-    '`types` those of events; NULL: all. A NULL `mode` is both.',
+    '`types` those of events; NULL: all. A NULL `mode` is both. `had_usage` is 1 for a role that ' +
+    'had the right USAGE of the schema before: it retains it.',
   columns: {
     role: text.plain,
     customers: text.plain.orNull,
     mode: text.plain.orNull,
     types: text.plain.orNull,
+    had_usage: int.or(0),
   },
   key: ['role'],
   place: 'local',

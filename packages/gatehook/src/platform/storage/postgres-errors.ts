@@ -95,8 +95,7 @@ export class DurabilityLostError extends Error {
  * Whether the server is a standby: 25006 read-only transaction, 0A000 at the begin of a transaction
  * that writes.
  */
-export const isStandby = (error: unknown): boolean =>
-  codeOf(error) === '25006' && (error as Error).message !== MOVED_MESSAGE
+export const isStandby = (error: unknown): boolean => codeOf(error) === '25006'
 
 /** Of the server, and of PgBouncer. */
 const NO_CONNECTION_LEFT = '53300'
@@ -250,7 +249,7 @@ export function translatePostgresError(error: unknown): unknown {
   if (error instanceof Failure || error instanceof ConstraintError) return error
   if (error instanceof DurabilityLostError) return new Failure('durability_lost')
   const code = codeOf(error)
-  if (code === '25006' && (error as Error).message === MOVED_MESSAGE)
+  if (code === '55000' && (error as Error).message === MOVED_MESSAGE)
     return installationMoved(error)
   if (code === '23505')
     return new ConstraintError('unique', constraintOf(error as PostgresError), error)

@@ -82,7 +82,7 @@ export async function stopWrites(db: Database, tables: readonly MovedTable[]): P
   if (db.name === 'sqlite') return db.migrate((_tx, ddl) => stopFile(tables, ddl))
   await db.migrate((_tx, ddl) =>
     ddl(`CREATE OR REPLACE FUNCTION gh_move_stop() RETURNS trigger LANGUAGE plpgsql AS $move$
-      BEGIN RAISE EXCEPTION ${text(MOVED_MESSAGE)} USING ERRCODE = '25006'; END $move$`),
+      BEGIN RAISE EXCEPTION ${text(MOVED_MESSAGE)} USING ERRCODE = '55000'; END $move$`),
   )
   for (const table of tables) {
     await db.migrate((_tx, ddl) =>
