@@ -105,11 +105,16 @@ eachForward(
       assert.deepEqual((await api.post('/api/v2/payments', {}, KEY)).body, { paid: true })
     const keys = upstream.received.map(({ headers }) => headers['idempotency-key'])
     assert.deepEqual([keys.length, new Set(keys).size], [6, 1])
-    // A 409 of the first attempt is an answer like others.
+    // A 409 of the first attempt is an answer like others, unless it says when to repeat.
+    const statusOf = async (key: string) =>
+      (await api.post('/api/v2/payments', {}, { 'idempotency-key': key })).status
+    upstream.respond = replyJson(409, {}, { 'retry-after': '1' })
+    assert.equal(await statusOf('a'), 409)
     upstream.respond = replyJson(409, {})
-    for (let i = 0; i < 2; i++)
-      assert.equal((await api.post('/api/v2/payments', {}, { 'idempotency-key': 'b' })).status, 409)
-    assert.equal(upstream.received.length, 7)
+    assert.deepEqual([await statusOf('b'), await statusOf('b')], [409, 409])
+    upstream.respond = replyJson(200, { paid: true })
+    assert.deepEqual([await statusOf('a'), await statusOf('b')], [200, 409])
+    assert.equal(upstream.received.length, 9)
   },
 )
 

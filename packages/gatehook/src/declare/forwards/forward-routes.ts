@@ -39,6 +39,9 @@ const AFTER_EFFECT = new Set([301, 302, 303])
 const NO_BODY = new Set([204, 205, 304])
 /** Refusals before any effect, after which a repeat may succeed: none is stored. */
 const TRANSIENT = new Set([412, 425, 429])
+/** A refusal that names a time for a repeat, such as 409 of a change in progress, is no answer. */
+const isTransient = (status: number, retryAfter: string | undefined) =>
+  TRANSIENT.has(status) || retryAfter !== undefined
 
 /** Returns the function that creates the handler of a route. */
 export const createForwarder =
@@ -189,7 +192,7 @@ function createResultReader(
         return failed('upstream_refused', 'known', { own, ...retry })
       }
       const result = forward!.errors === 'wrap' ? refused() : passed(call, request, response)
-      return TRANSIENT.has(status) ? { ...result, effect: 'none' } : result
+      return isTransient(status, retryAfter) ? { ...result, effect: 'none' } : result
     }
     if (status === 304 && method === 'GET' && !convert) return passed(call, request, response)
     if (status >= 300) {
