@@ -5,19 +5,21 @@
 import { holdsScope } from '../identity/access/scopes.ts'
 import { verificationRoute } from '../identity/access/verification.ts'
 import type { Tokens } from '../identity/tokens/api.ts'
+import { isIdentityScope } from '../identity/tokens/identity-scopes.ts'
 import type { Route } from '../protocol/http/call.ts'
 import { createQuota, type Quota } from '../protocol/quota/steps.ts'
 import type { Foundation } from './foundation.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
 
 export function assembleQuota(
-  { config, db, clock, primaryFault }: Foundation,
-  { keys }: PreparedDatabase,
+  { config, db, clock, log, primaryFault }: Foundation,
+  { keys, administration }: PreparedDatabase,
   tokens: Tokens,
 ): { readonly quota: Quota; readonly verification: Route } {
   const { rateLimit } = config
   const rate = rateLimit && { limit: rateLimit.limit, windowMs: rateLimit.windowS * 1000 }
   const isPrimaryAway = () => primaryFault() !== undefined
   const quota = createQuota({ db, clock, rate, holdsScope, isPrimaryAway })
-  return { quota, verification: verificationRoute({ keys, tokens, quota }) }
+  const isDeclared = (scope: string) => administration.scopes.has(scope) || isIdentityScope(scope)
+  return { quota, verification: verificationRoute({ keys, tokens, quota, log, isDeclared }) }
 }

@@ -3,8 +3,10 @@
  * a reason for each that is not active, and no trace of those that the caller may not see.
  */
 import assert from 'node:assert/strict'
-import { eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { test } from 'node:test'
+import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
+import { createLog } from '../../src/kernel/log.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 
 const LIMITED = { env: { GATEHOOK_RATE_LIMIT: '50/60', GATEHOOK_TEST_CLOCK: '1' } }
@@ -285,6 +287,26 @@ eachService('a malformed question is 422, and names the member', async (service)
     assert.deepEqual([reply.status, reply.body.errors?.[0].pointer], [422, pointer], reply.text)
   }
 })
+
+for (const kind of ['sqlite', 'postgres'] as const) {
+  test(`the log names a required scope that no credential can hold, once [${kind}]`, async (t) => {
+    const lines: string[] = []
+    const destination = { write: (line: string) => void lines.push(line) }
+    const log = createLog({ level: 'warn', destination })
+    const { createKey, verify } = await openVerifier(await openService(t, kind, { log }))
+    const { key } = await createKey()
+    const scopes = ['users:reed', 'users:write', 'openid']
+    for (let times = 0; times < 2; times++) {
+      assert.equal((await verify(key, { scopes })).reason, 'scope')
+    }
+    const named = lines.map((line) => JSON.parse(line)).filter(({ scope }) => scope !== undefined)
+    assert.deepEqual(
+      named.map(({ scope }) => scope),
+      ['users:reed'],
+    )
+    assert.ok(!lines.join().includes(key))
+  })
+}
 
 eachService('keys are introspected by the same callers', async (service) => {
   const { operator, createKey, createToken, secret } = await openVerifier(service)

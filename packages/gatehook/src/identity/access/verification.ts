@@ -5,6 +5,7 @@
  */
 import { parseAddressRange, unmapAddress } from '../../kernel/address.ts'
 import { Failure } from '../../kernel/failure.ts'
+import type { Log } from '../../kernel/log.ts'
 import type { Principal } from '../../kernel/principal.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { b, type JsonOf, type ValuesOf } from '../../protocol/fields/members.ts'
@@ -133,7 +134,15 @@ interface VerificationDeps {
   readonly keys: Pick<KeyVerifier, 'examine' | 'recordUse'>
   readonly tokens: Pick<Tokens, 'examineAccessToken'>
   readonly quota: Pick<Quota, 'charge' | 'spare'>
+  readonly log: Pick<Log, 'warn'>
+  /** Returns whether a credential can hold a scope. */
+  readonly isDeclared: (scope: string) => boolean
 }
+
+/** Scopes that the log names, so that a caller cannot fill it. */
+const NAMED_MAX = 100
+const UNDECLARED =
+  'a verification requires a scope that the service does not declare: no credential holds it'
 
 const isToken = (credential: string): boolean => credential.split('.', 4).length === 3
 
@@ -228,10 +237,21 @@ export async function findActiveKey(
   return verdict.rejection === undefined && isVisible(verdict, reach) ? verdict : undefined
 }
 
-export const verificationRoute = (deps: VerificationDeps): Route =>
-  implement(verificationOperations.verify, async (call, request) => {
+export function verificationRoute(deps: VerificationDeps): Route {
+  const named = new Set<string>()
+  /** A misspelt scope rejects every caller, and the application has no other sign of it. */
+  const reportUndeclared = (scopes: readonly string[]) => {
+    for (const scope of scopes) {
+      if (deps.isDeclared(scope) || named.has(scope) || named.size === NAMED_MAX) continue
+      named.add(scope)
+      deps.log.warn({ scope }, UNDECLARED)
+    }
+  }
+  return implement(verificationOperations.verify, async (call, request) => {
     const result = await verify(deps, request, verificationReachOf(call.principal!)!)
+    reportUndeclared(result.missing_scopes ?? [])
     // Strangers send unknown credentials without end.
     if (result.reason !== 'unknown') deps.quota.spare(call)
     return respond(verificationOperations.verify, result, { 'cache-control': 'no-store' })
   })
+}
