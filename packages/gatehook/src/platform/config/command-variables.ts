@@ -6,5 +6,7 @@ export const commandVariables: readonly (readonly [name: string, sentence: strin
     'GATEHOOK_API_KEY',
     'The key of commands with `--url`. `webhooks`, `events`, `trigger`, `listen` always use it.',
   ],
+  ['GATEHOOK_URL', 'The address of a service for your own clients: no command reads it.'],
+  ['GATEHOOK_KEY', 'A key of your own applications: no command reads it.'],
   ['GATEHOOK_MOVE_TO', 'The database to which `gatehook move` moves, without `--to`.'],
 ]
