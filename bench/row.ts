@@ -17,6 +17,8 @@ export interface Side {
   readonly status?: number
   /** The target of the CPU time of the server per response, as a median over the rounds. */
   readonly mostCpuMicros?: number
+  /** The target of the 99th percentile of the latency, as a median over the rounds. */
+  readonly mostP99Ms?: number
   /** Returns the error in a sampled response; undefined if it is correct. */
   check(request: BenchRequest, response: Sample): string | undefined
   /** Sends further requests until `signal`; their responses do not count. */

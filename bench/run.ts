@@ -104,12 +104,13 @@ export async function runLoadRow(row: LoadRow, context: RunContext): Promise<Loa
       }
     }
     const sides = contestants.map(summary)
-    for (const [n, { cpuMicros = 0 }] of sides.entries()) {
-      const { name, mostCpuMicros = cpuMicros } = row.sides[n]!
-      if (cpuMicros <= mostCpuMicros) continue
-      faults.push(
-        `${name}: ${Math.round(cpuMicros)} µs of CPU per response, target ${mostCpuMicros}`,
-      )
+    for (const [n, { cpuMicros = 0, p99 }] of sides.entries()) {
+      const p99Ms = p99 / 1000
+      const { name, mostCpuMicros = cpuMicros, mostP99Ms = p99Ms } = row.sides[n]!
+      const cpu = `${Math.round(cpuMicros)} µs of CPU per response, target ${mostCpuMicros}`
+      if (cpuMicros > mostCpuMicros) faults.push(`${name}: ${cpu}`)
+      const latency = `a p99 of ${p99Ms.toFixed(2)} ms, target ${mostP99Ms}`
+      if (p99Ms > mostP99Ms) faults.push(`${name}: ${latency}`)
     }
     await auditData(contestants, servers, context, faults)
     const { kind, name, title, facts } = row
