@@ -4,30 +4,33 @@
  * row has one event that was delivered, and no event lacks its row.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { generateApiKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
-import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
-import { type PostgresServer, startPostgres } from '../rig/postgres.ts'
-import { ended, MAIN, type Node, openReceiver, seeded, startNode } from './kill.ts'
+import type { PostgresServer } from '../rig/postgres.ts'
+import { openEmissionStage } from './emission-stage.ts'
+import { type Emitter, type EmitterName, installEmitters } from './emitters.ts'
+import { ended, type Node, openReceiver, seeded } from './kill.ts'
 
 export interface EmissionKillOptions {
   readonly seed: number
   readonly rounds: number
-  /** The applications: `psycopg` needs a Python with it. */
-  readonly clients: readonly ('pg' | 'psycopg')[]
-  readonly python?: string
+  /** The applications that emit. */
+  readonly clients: readonly EmitterName[]
+  /** Keeps the packages of the applications; default: a temporary folder. */
+  readonly folder?: string | undefined
 }
 
 export interface EmissionKillResult {
   readonly seed: number
   readonly rounds: number
-  readonly kills: Readonly<Record<'client' | 'node' | 'server', number>>
+  /** Of each application, of nodes and of the server. */
+  readonly kills: Readonly<Record<string, number>>
+  /** Commits that each application saw. */
+  readonly commits: Readonly<Record<string, number>>
+  /** Ends of applications that no kill caused. */
+  readonly ownEnds: number
   /** Committed rows, and those whose commit a client saw. */
   readonly committed: number
   readonly acknowledged: number
@@ -41,38 +44,17 @@ export interface EmissionKillResult {
   readonly seconds: number
 }
 
-const SERVICE = `import { event, f, fields, service } from 'gatehook'
-const paid = event('invoice.paid', fields({ id: f.string().max(60) }))
-export const api = service({ name: 'Acme', versions: { v1: { released: '2026-06-01' } },
-  resources: [], externalEvents: [{ event: paid, from: ['sql'] }] })
-`
-const TEAM = `CREATE ROLE gh_node LOGIN PASSWORD 'node';
-  CREATE ROLE app_rw LOGIN PASSWORD 'app';
-  CREATE SCHEMA gatehook AUTHORIZATION gh_node;
-  CREATE SCHEMA app AUTHORIZATION app_rw;
-  CREATE TABLE app.invoices (id text PRIMARY KEY);
-  ALTER TABLE app.invoices OWNER TO app_rw`
-const GRANT = ['--grant', 'app_rw', '--all-customers', '--mode', 'live']
 const DELIVERED_WITHIN_MS = 180_000
+const RESTART_MS = 100
 const NODES = 2
 
-const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+/** Returns the application of an invoice. */
+const nameOf = (id: string): string => id.split('-', 1)[0]!
 
-function urlFor(server: PostgresServer, user: string, password: string): string {
-  const url = new URL(server.url)
-  url.username = user
-  url.password = password
-  return url.href
-}
-
-/** Runs a command to its end. Throws unless it exits with 0. */
-async function run(args: readonly string[], env: Record<string, string>): Promise<void> {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH: process.env.PATH ?? '', ...env },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  await ended(child)
-  if (child.exitCode !== 0) throw new Error(`gatehook ${args.join(' ')}: ${child.exitCode}`)
+function countBy(ids: Iterable<string>, keyOf: (id: string) => string): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const id of ids) counts[keyOf(id)] = (counts[keyOf(id)] ?? 0) + 1
+  return counts
 }
 
 /** Returns the rows of the team, and the invoice of each event. */
@@ -89,33 +71,58 @@ async function readBooks(server: PostgresServer) {
   }
 }
 
-/** Applications that run, each under a new prefix after a kill. */
-function openClients({ clients, python = 'python3' }: EmissionKillOptions, url: string) {
+/**
+ * Applications that run, each under a new prefix after a kill. One that ends itself without a
+ * database, as some drivers do, is started again, as a supervisor would.
+ */
+function openClients(emitters: readonly Emitter[], url: string) {
   const acknowledged = new Set<string>()
   let starts = 0
-  const start = (kind: 'pg' | 'psycopg'): ChildProcess => {
-    const args = [url, `${kind}-${++starts}`]
-    const child =
-      kind === 'pg'
-        ? spawn(process.execPath, [fileOf('emitters/pg-client.mjs'), ...args])
-        : spawn(python, [fileOf('emitters/psycopg_client.py'), ...args])
-    child.stderr!.on('data', (text) => process.stderr.write(text))
-    createInterface({ input: child.stdout! }).on('line', (id) => acknowledged.add(id))
+  let ownEnds = 0
+  let isOver = false
+  interface Application {
+    readonly emitter: Emitter
+    child: ChildProcess
+  }
+  const run = ({ name, folder, command: [program, ...args] }: Emitter) => {
+    const child = spawn(program!, [...args, url, `${name}-${++starts}`], { cwd: folder })
+    child.stderr.on('data', (text) => process.stderr.write(text))
+    createInterface({ input: child.stdout }).on('line', (id) => acknowledged.add(id))
     return child
   }
-  const running = clients.map((kind) => ({ kind, child: start(kind) }))
-  const stop = async (child: ChildProcess) => {
+  const start = (application: Application) => {
+    application.child = run(application.emitter)
+    application.child.once('exit', async (code) => {
+      if (code === null) return
+      ownEnds += 1
+      await pause(RESTART_MS)
+      if (!isOver) start(application)
+    })
+  }
+  const running = emitters.map((emitter) => {
+    const application = { emitter } as Application
+    start(application)
+    return application
+  })
+  const stop = async ({ child }: Application) => {
     child.kill('SIGKILL')
     await ended(child)
   }
   return {
     acknowledged,
-    async kill(at: number) {
-      const client = running[at % running.length]!
-      await stop(client.child)
-      client.child = start(client.kind)
+    ownEnds: () => ownEnds,
+    /** Kills an application and starts it again; returns its name. */
+    async kill(at: number): Promise<EmitterName> {
+      const application = running[at]!
+      const hasEnded = application.child.exitCode !== null
+      await stop(application)
+      if (!hasEnded) start(application)
+      return application.emitter.name
     },
-    stop: () => Promise.all(running.map(({ child }) => stop(child))),
+    async stop() {
+      isOver = true
+      await Promise.all(running.map(stop))
+    },
   }
 }
 
@@ -132,10 +139,10 @@ async function openNodes(start: StartNode) {
     }
     return undefined
   }
-  const nodes = await Promise.all(Array.from({ length: NODES }, start))
-  const running: Promise<Node | undefined>[] = nodes.map((node) => Promise.resolve(node))
+  const running = Array.from({ length: NODES }, restart)
+  const [first] = await Promise.all(running)
   return {
-    url: nodes[0]!.url,
+    first: first!,
     async kill(at: number) {
       const child = (await running[at])!.child
       child.kill('SIGKILL')
@@ -151,15 +158,6 @@ async function openNodes(start: StartNode) {
   }
 }
 
-async function register(url: string, key: string, receiver: string): Promise<void> {
-  const response = await fetch(`${url}/webhooks`, {
-    method: 'POST',
-    headers: { 'x-api-key': key, 'content-type': 'application/json' },
-    body: JSON.stringify({ url: `${receiver}/0`, events: ['invoice.paid'] }),
-  })
-  if (response.status !== 201) throw new Error(`no registration: ${await response.text()}`)
-}
-
 /** Runs the rounds and returns the counts. `report` receives a line after some rounds. */
 export async function killWhileEmitting(
   options: EmissionKillOptions,
@@ -168,80 +166,74 @@ export async function killWhileEmitting(
   const { seed, rounds } = options
   const random = seeded(seed)
   const startMs = performance.now()
-  const folder = await mkdtemp(join(tmpdir(), 'gatehook-emit-'))
-  await writeFile(join(folder, 'service.ts'), SERVICE)
-  // A commit waits for the operating system, which outlives each killed process.
-  const server = await startPostgres(['fsync=off'])
-  const admin = new pg.Client(server.url)
-  await admin.connect()
-  await admin.query(TEAM)
-  await admin.end()
-  const key = generateApiKey(systemRandom(), 'live')
-  const databaseUrl = urlFor(server, 'gh_node', 'node')
-  const env = { GATEHOOK_DATABASE_SCHEMA: 'gatehook' }
-  const all = {
-    ...env,
-    GATEHOOK_DATABASE_URL: databaseUrl,
-    GATEHOOK_BOOTSTRAP_KEY: key,
-    GATEHOOK_SECRET_KEY: 'a secret that only tests know, long enough',
-  }
-  await run(['migrate', '--dir', folder], all)
-  await run(['outbox', 'install', '--dir', folder, ...GRANT], all)
-  const receiver = await openReceiver(random)
-  const nodes = await openNodes(() => startNode({ databaseUrl, key, folder, env }))
-  await register(nodes.url, key, receiver.url)
-  const clients = openClients(options, urlFor(server, 'app_rw', 'app'))
-  const kills = { client: 0, node: 0, server: 0 }
-  let inFlight = 0
-  for (let round = 1; round <= rounds; round++) {
-    await pause(50 + random() * 400)
-    const target = (['client', 'node', 'server'] as const)[Math.floor(random() * 3)]!
-    kills[target] += 1
-    const at = Math.floor(random() * NODES)
-    if (target === 'client') await clients.kill(at)
-    else inFlight += receiver.countAtRisk(target === 'server' ? 'server' : 'process')
-    if (target === 'node') await nodes.kill(at)
-    if (target === 'server') {
-      await server.halt('immediate')
-      await pause(random() * 200)
-      await server.start()
+  const stage = await openEmissionStage()
+  const { server } = stage
+  const folder = options.folder ?? join(stage.folder, 'applications')
+  const receiver = await openReceiver(seeded(seed + 1))
+  const nodes = await openNodes(stage.startNode)
+  const closing = [nodes.stop, async () => receiver.close(), stage.close]
+  try {
+    const emitters = await installEmitters(folder, options.clients)
+    await stage.register(nodes.first, `${receiver.url}/0`)
+    const clients = openClients(emitters, stage.applicationUrl)
+    closing.unshift(clients.stop)
+    const kills: Record<string, number> = {}
+    let inFlight = 0
+    for (let round = 1; round <= rounds; round++) {
+      await pause(50 + random() * 400)
+      const target = (['client', 'node', 'server'] as const)[Math.floor(random() * 3)]!
+      const place = random()
+      const waits = random() * 200
+      if (target !== 'client') {
+        inFlight += receiver.countAtRisk(target === 'server' ? 'server' : 'process')
+      }
+      let killed: string = target
+      if (target === 'client') killed = await clients.kill(Math.floor(place * emitters.length))
+      if (target === 'node') await nodes.kill(Math.floor(place * NODES))
+      if (target === 'server') {
+        await server.halt('kill')
+        await pause(waits)
+        await server.start()
+      }
+      kills[killed] = (kills[killed] ?? 0) + 1
+      if (round % 25 === 0) report(`round ${round}: ${clients.acknowledged.size} commits`)
     }
-    if (round % 25 === 0) report(`round ${round}: ${clients.acknowledged.size} commits`)
+    await clients.stop()
+    const books = await balance(server, receiver, clients.acknowledged)
+    const { committed, lost, phantom } = books
+    const { size: acknowledged } = clients.acknowledged
+    const commits = countBy(clients.acknowledged, nameOf)
+    const idle = options.clients.filter((name) => commits[name] === undefined)
+    if (idle.length > 0) throw new Error(`no commit of ${idle.join(', ')}`)
+    const doubled = receiver.countDoubled()
+    const seconds = Math.round((performance.now() - startMs) / 1000)
+    const counts = { committed, acknowledged, lost, phantom, doubled, inFlight }
+    return { seed, rounds, kills, commits, ownEnds: clients.ownEnds(), ...counts, seconds }
+  } finally {
+    for (const close of closing) await close()
   }
-  await clients.stop()
+}
+
+/** Compares rows, events and arrivals, until nothing is missing or the time is over. */
+async function balance(
+  server: PostgresServer,
+  { delivered }: Awaited<ReturnType<typeof openReceiver>>,
+  acknowledged: ReadonlySet<string>,
+) {
   const untilMs = performance.now() + DELIVERED_WITHIN_MS
-  const judge = async () => {
+  for (;;) {
     const { committed, invoices } = await readBooks(server)
-    const arrived = [...receiver.delivered.keys()].map((id) => invoices.get(id))
-    const delivered = new Set(arrived)
-    const missing = [...committed].filter((id) => !delivered.has(id)).length
-    const forgotten = [...clients.acknowledged].filter((id) => !committed.has(id)).length
+    const arrived = [...delivered.keys()].map((id) => invoices.get(id))
+    const invoicesOfArrivals = new Set(arrived)
+    const missing = [...committed].filter((id) => !invoicesOfArrivals.has(id)).length
+    const forgotten = [...acknowledged].filter((id) => !committed.has(id)).length
     const without = [...invoices.values()].filter((id) => !committed.has(id)).length
     const twice = invoices.size - new Set(invoices.values()).size
     const unknown = arrived.filter((id) => id === undefined).length
-    return { committed, lost: missing + forgotten, phantom: without + twice + unknown }
-  }
-  let books = await judge()
-  while (books.lost > 0 && performance.now() < untilMs) {
+    const lost = missing + forgotten
+    if (lost === 0 || performance.now() >= untilMs) {
+      return { committed: committed.size, lost, phantom: without + twice + unknown }
+    }
     await pause(250)
-    books = await judge()
-  }
-  await nodes.stop()
-  receiver.close()
-  await server.stop()
-  await rm(folder, { recursive: true, force: true })
-  let doubled = 0
-  for (const count of receiver.arrivals.values()) doubled += count - 1
-  return {
-    seed,
-    rounds,
-    kills,
-    committed: books.committed.size,
-    acknowledged: clients.acknowledged.size,
-    lost: books.lost,
-    phantom: books.phantom,
-    doubled,
-    inFlight,
-    seconds: Math.round((performance.now() - startMs) / 1000),
   }
 }

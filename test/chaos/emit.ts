@@ -1,28 +1,36 @@
 /**
- * `npm run chaos:emit [-- --rounds 1000 --seed N --clients pg,psycopg --python PATH]`: kill -9 of
- * applications, nodes and the database while transactions emit events (§17.2). The exit code is 1
- * if an event was lost, has no row, or arrived more often than the kills explain.
+ * `npm run chaos:emit [-- --rounds 1000 --seed N --clients pg,psycopg|all --folder KEPT]`:
+ * kill -9 of applications, nodes and the database while transactions emit events (§17.2). The exit
+ * code is 1 if an event was lost, has no row, or arrived more often than the kills explain.
+ *
+ * `-- --snapshot 360000` measures the delay of deliveries instead, before and beside a snapshot and
+ * a transaction that stay open while that many events are emitted and delivered.
  */
 import { parseArgs } from 'node:util'
-import { type EmissionKillOptions, killWhileEmitting } from './emission-kill.ts'
+import { measureDelays } from './emission-delay.ts'
+import { killWhileEmitting } from './emission-kill.ts'
+import { type EmitterName, emitterNames } from './emitters.ts'
 
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '1000' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     clients: { type: 'string', default: 'pg' },
-    python: { type: 'string', default: 'python3' },
+    folder: { type: 'string' },
+    snapshot: { type: 'string' },
   },
 })
-const result = await killWhileEmitting(
-  {
-    rounds: Number(values.rounds),
-    seed: Number(values.seed),
-    clients: values.clients.split(',') as EmissionKillOptions['clients'],
-    python: values.python,
-  },
-  (line) => process.stderr.write(`${line}\n`),
-)
-console.log(JSON.stringify(result))
-const { lost, phantom, doubled, inFlight } = result
-process.exitCode = lost + phantom > 0 || doubled > inFlight ? 1 : 0
+const report = (line: string) => process.stderr.write(`${line}\n`)
+
+if (values.snapshot !== undefined) {
+  console.log(JSON.stringify(await measureDelays(Number(values.snapshot), report)))
+} else {
+  const names = values.clients.split(',') as EmitterName[]
+  const clients = values.clients === 'all' ? emitterNames : names
+  const rounds = Number(values.rounds)
+  const options = { rounds, seed: Number(values.seed), clients, folder: values.folder }
+  const result = await killWhileEmitting(options, report)
+  console.log(JSON.stringify(result))
+  const { lost, phantom, doubled, inFlight } = result
+  process.exitCode = lost + phantom > 0 || doubled > inFlight ? 1 : 0
+}

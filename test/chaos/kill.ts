@@ -150,6 +150,8 @@ export async function openReceiver(random: () => number) {
       }
       return Math.min(most, atRisk)
     },
+    /** Counts the arrivals beyond the first of each delivery. */
+    countDoubled: () => arrivals.values().reduce((sum, count) => sum + count - 1, 0),
     close() {
       server.closeAllConnections()
       server.close()
@@ -239,13 +241,11 @@ export async function chaos(
   for (const { child } of nodes) child.kill('SIGTERM')
   await Promise.all(nodes.map(({ child }) => ended(child)))
   receiver.close()
-  let duplicates = 0
-  for (const count of receiver.arrivals.values()) duplicates += count - 1
   return {
     acknowledged: acknowledged.size,
     expected,
     lost,
-    duplicates,
+    duplicates: receiver.countDoubled(),
     kills: options.kills,
     restarts,
     inFlight,

@@ -215,8 +215,7 @@ export class PaymentLoad {
       (label) => isOwn(label) && !this.#acknowledged.has(label),
     )
     const { undelivered, unknown } = await this.#compareWebhooks(labels, query)
-    let resent = 0
-    for (const count of this.#receiver.arrivals.values()) resent += count - 1
+    const resent = this.#receiver.countDoubled()
     this.#receiver.close()
     const times = this.#faults.map(({ atMs, lastFailureMs }) => lastFailureMs - atMs)
     return {

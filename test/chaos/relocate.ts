@@ -138,12 +138,10 @@ async function relocate(
     const arrived = () => [...expected].filter((id) => receiver.delivered.get(id)).length
     const untilMs = performance.now() + 60_000
     while (arrived() < expected.size && performance.now() < untilMs) await pause(50)
-    let duplicates = 0
-    for (const count of receiver.arrivals.values()) duplicates += count - 1
     return {
       acknowledged: expected.size,
       lost: missing + expected.size - arrived(),
-      duplicates,
+      duplicates: receiver.countDoubled(),
       inFlight: RESENT_MAX,
       kills: kills(),
     }

@@ -14,8 +14,8 @@ export interface PostgresServer {
   /** Process id of the postmaster. */
   pid(): number
   isRunning(): boolean
-  /** Ends the server and retains its data. `immediate` is a crash. */
-  halt(mode: 'fast' | 'immediate'): Promise<void>
+  /** Ends the server and retains its data. `immediate` is a crash; `kill` is SIGKILL to all. */
+  halt(mode: 'fast' | 'immediate' | 'kill'): Promise<void>
   /** Stops all its processes without ending them; returns the function that lets them continue. */
   freeze(): () => void
   /** Restarts a halted server at the same address. */
@@ -96,9 +96,10 @@ async function openServer(
   const postmaster = () => (server as unknown as { process: ChildProcess }).process
   const hasEnded = ({ exitCode, signalCode }: ChildProcess) =>
     exitCode !== null || signalCode !== null
-  const halt = async (mode: 'fast' | 'immediate') => {
+  const halt: PostgresServer['halt'] = async (mode) => {
     const exit = once(postmaster(), 'exit')
-    postmaster().kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
+    if (mode === 'kill') killProcesses(postmaster().pid!)
+    else postmaster().kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
     await exit
   }
   let resume = () => {}
@@ -133,11 +134,28 @@ async function openServer(
   }
 }
 
+/** Returns the children of a process that have not ended. */
+function childrenOf(pid: number): number[] {
+  const args = ['-o', 'pid=', '-o', 'stat=', '--ppid', String(pid)]
+  const rows = execFileSync('ps', args, { encoding: 'utf8' }).trim().split('\n')
+  return rows.filter((row) => !row.includes('Z')).map((row) => Number(row.trim().split(' ')[0]))
+}
+
+/**
+ * Sends SIGKILL to a postmaster and its children. The postmaster is last: a server refuses to start
+ * while one of them uses its memory.
+ */
+function killProcesses(pid: number): void {
+  process.kill(pid, 'SIGSTOP')
+  for (const child of childrenOf(pid)) process.kill(child, 'SIGKILL')
+  while (childrenOf(pid).length > 0);
+  process.kill(pid, 'SIGKILL')
+}
+
 /** Stops a process and its children, and returns the function that lets them continue. */
 function freezeProcesses(pid: number): () => void {
   process.kill(pid, 'SIGSTOP') // first, so that it starts no further child
-  const listed = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
-  const pids = [pid, ...listed.trim().split(/\s+/).map(Number)]
+  const pids = [pid, ...childrenOf(pid)]
   for (const child of pids) process.kill(child, 'SIGSTOP')
   return () => {
     for (const child of pids.splice(0)) process.kill(child, 'SIGCONT')

@@ -1,41 +1,25 @@
-"""An application: each transaction adds an invoice and emits its event, and some roll back."""
-import json
-import sys
-import time
-
+"""An application with psycopg: a transaction adds an invoice and emits its event."""
 import psycopg
+from psycopg.types.json import Jsonb
 
-url, prefix = sys.argv[1:]
+from loop import RolledBack, run, url
+
+EMIT = "SELECT gatehook.gatehook_emit('invoice.paid', %s, 'default', key => %s)"
+connection = None
 
 
-class RolledBack(Exception):
-    pass
-
-
-def pay(connection, id, n):
-    key = id if n % 2 == 0 else None
-    emit = "SELECT gatehook.gatehook_emit('invoice.paid', %s::jsonb, 'default', key => %s)"
+def pay(id, key, emits_first, rolls_back):
+    global connection
+    if connection is None or connection.closed:
+        connection = psycopg.connect(url, autocommit=True)
     with connection.transaction():
-        if n % 3 == 0:
-            connection.execute(emit, (json.dumps({"id": id}), key))
+        if emits_first:
+            connection.execute(EMIT, (Jsonb({"id": id}), key))
         connection.execute("INSERT INTO app.invoices VALUES (%s)", (id,))
-        if n % 3 != 0:
-            connection.execute(emit, (json.dumps({"id": id}), key))
-        if n % 8 == 7:
+        if not emits_first:
+            connection.execute(EMIT, (Jsonb({"id": id}), key))
+        if rolls_back:
             raise RolledBack
-    print(id, flush=True)
 
 
-n = 0
-while True:
-    try:
-        with psycopg.connect(url, autocommit=True) as connection:
-            while True:
-                n += 1
-                try:
-                    pay(connection, f"{prefix}-{n}", n)
-                except RolledBack:
-                    pass
-                time.sleep(0.01)
-    except psycopg.Error:
-        time.sleep(0.02)
+run(pay, psycopg.Error)
