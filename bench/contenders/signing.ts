@@ -1,8 +1,9 @@
 /**
  * Fastify that responds to a client-credentials request with a signed JWT, without any check.
  * `--together`: writes responses of one turn of the event loop together, as the engine does.
+ * `--verify` with a public JWK: first verifies the signature of the assertion, and nothing else.
  */
-import { generateKeyPairSync, randomUUID, sign } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync, randomUUID, sign, verify } from 'node:crypto'
 import { fastify } from 'fastify'
 import { announce } from './announce.ts'
 
@@ -23,7 +24,19 @@ app.addContentTypeParser(
   { parseAs: 'string' },
   (_request, body, done) => done(null, body),
 )
-app.post('/oauth/token', (_request, reply) => {
+const at = process.argv.indexOf('--verify')
+const jwk = at < 0 ? undefined : JSON.parse(process.argv[at + 1]!)
+const assertionKey = jwk && createPublicKey({ key: jwk, format: 'jwk' })
+
+function isSigned(form: string): boolean {
+  const [head, claims, signature = ''] = new URLSearchParams(form).get('assertion')!.split('.')
+  const options = { key: assertionKey, dsaEncoding: 'ieee-p1363' } as const
+  const bytes = Buffer.from(signature, 'base64url')
+  return verify('sha256', Buffer.from(`${head}.${claims}`), options, bytes)
+}
+
+app.post('/oauth/token', (request, reply) => {
+  if (assertionKey && !isSigned(String(request.body))) return reply.code(400).send()
   const iat = Math.floor(Date.now() / 1000)
   const scope = 'users:read'
   const claims = {
@@ -42,6 +55,6 @@ app.post('/oauth/token', (_request, reply) => {
   const signature = sign('sha256', Buffer.from(input), key).toString('base64url')
   const access_token = `${input}.${signature}`
   reply.header('cache-control', 'no-store')
-  reply.send({ access_token, token_type: 'Bearer', expires_in: LIFE_S, scope })
+  return reply.send({ access_token, token_type: 'Bearer', expires_in: LIFE_S, scope })
 })
 await announce(app)

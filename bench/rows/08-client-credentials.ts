@@ -1,5 +1,5 @@
 /** Row 8: the client-credentials grant, and beside it the grant of assertions. */
-import { assertionRequests } from '../assertions.ts'
+import { ASSERTION_KEY, assertionRequests, plainAssertionRequest } from '../assertions.ts'
 import { gatehook, program } from '../contenders.ts'
 import { CLIENT, checkTokens, clientAt, clientTokenRequest } from '../oauth.ts'
 import type { LoadRow } from '../row.ts'
@@ -48,6 +48,19 @@ export const rows: LoadRow[] = [
         name: 'assertion',
         contender: gatehookSide,
         requests: (url) => assertionRequests(url, ASSERTIONS),
+        check,
+      },
+      {
+        name: 'assertion, RS256',
+        contender: gatehookSide,
+        requests: (url) => assertionRequests(url, ASSERTIONS, 'RS256'),
+        check,
+      },
+      // For comparison: the cost of the two signatures alone. Nothing is stored.
+      {
+        name: 'only verifying and signing',
+        contender: program('signing', '--together', '--verify', ASSERTION_KEY),
+        requests: (url) => Array(ASSERTIONS).fill(plainAssertionRequest(url)),
         check,
       },
       {
