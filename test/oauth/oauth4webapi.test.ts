@@ -1,8 +1,10 @@
 /** Conformance with `oauth4webapi`, which validates all responses and access tokens strictly. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import * as oauth from 'oauth4webapi'
-import { authorizeInBrowser } from './browser.ts'
+import { DEVICE_GRANT } from '../../packages/gatehook/src/identity/oauth/client.ts'
+import { allowInBrowser, authorizeInBrowser } from './browser.ts'
 import { CALLBACK, openOauthServer } from './server.ts'
 
 const insecure = { [oauth.allowInsecureRequests]: true }
@@ -74,4 +76,61 @@ test('code, refresh, client credentials, introspection and revocation conform', 
   await oauth.processRevocationResponse(
     await oauth.revocationRequest(as, client, auth, clientTokens.access_token, insecure),
   )
+})
+
+test('private_key_jwt, a device and the assertion of an issuer conform', async (t) => {
+  const { url, create, credentials, subject } = await openOauthServer(t)
+  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
+  const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }] }
+  const keyed = { name: 'Keyed', redirect_uris: [], scopes: ['orders:read'], jwks }
+  const grants = [DEVICE_GRANT, 'client_credentials', 'refresh_token']
+  const { client_id } = await create('/admin/clients', { ...keyed, grant_types: grants })
+  const client: oauth.Client = { client_id }
+  const auth = oauth.PrivateKeyJwt({ key: privateKey, kid: 'one' })
+  const discovery = await oauth.discoveryRequest(url, { algorithm: 'oauth2', ...insecure })
+  const as = await oauth.processDiscoveryResponse(url, discovery)
+  const own = await oauth.clientCredentialsGrantRequest(as, client, auth, {}, insecure)
+  const { access_token } = await oauth.processClientCredentialsResponse(as, client, own)
+  const introspection = await oauth.introspectionRequest(as, client, auth, access_token, insecure)
+  const { active } = await oauth.processIntrospectionResponse(as, client, introspection)
+  assert.equal(active, true)
+
+  const requested = await oauth.deviceAuthorizationRequest(as, client, auth, {}, insecure)
+  const codes = await oauth.processDeviceAuthorizationResponse(as, client, requested)
+  await allowInBrowser(new URL(codes.verification_uri_complete!), credentials)
+  const { device_code } = codes
+  const polled = await oauth.deviceCodeGrantRequest(as, client, auth, device_code, insecure)
+  const connected = await oauth.processDeviceCodeResponse(as, client, polled)
+  assert.equal(decodeJwt(connected.access_token).sub, subject)
+  const next = await oauth.refreshTokenGrantRequest(
+    as,
+    client,
+    auth,
+    connected.refresh_token!,
+    insecure,
+  )
+  await oauth.processRefreshTokenResponse(as, client, next)
+
+  const issuer = 'https://ci.example'
+  const rule = { match: { repository: 'acme/shop' }, customer: 'default', mode: 'live' }
+  const rules = [{ ...rule, scopes: ['orders:read'] }]
+  await create('/admin/issuers', { issuer, jwks, rules })
+  const assertion = await new SignJWT({ repository: 'acme/shop' })
+    .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+    .setIssuer(issuer)
+    .setSubject('repo:acme/shop')
+    .setAudience(as.issuer)
+    .setJti('one')
+    .setExpirationTime('5 minutes')
+    .sign(privateKey)
+  const workload = await oauth.genericTokenEndpointRequest(
+    as,
+    client,
+    () => undefined,
+    'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    { assertion },
+    insecure,
+  )
+  const tokens = await oauth.processGenericTokenEndpointResponse(as, client, workload)
+  assert.equal(decodeJwt(tokens.access_token).sub, `${issuer}|repo:acme/shop`)
 })

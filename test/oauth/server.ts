@@ -15,6 +15,9 @@ export interface OauthServer {
   readonly client: { readonly client_id: string; readonly client_secret: string }
   readonly app: { readonly client_id: string }
   readonly device: { readonly client_id: string }
+  /** Creates a row by the administration; returns the body of the response. */
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of any shape
+  create(path: string, body: object): Promise<any>
   patchClient(id: string, members: object): Promise<void>
 }
 
@@ -37,6 +40,7 @@ export async function openOauthServer(
   return {
     url: new URL(url),
     credentials,
+    create,
     subject: String(person.id),
     async patchClient(id, members) {
       const reply = await admin.patch(`/admin/clients/${id}`, members)
