@@ -303,7 +303,7 @@ test('a key set is fetched when the rule says so', async () => {
   assert.equal(await use(600), 'missing 1', 'a removed key ends')
 })
 
-eachMigrated('fetches of key sets are limited for a host and in all', async (db) => {
+eachMigrated('fetches of key sets are limited for a customer, a host and in all', async (db) => {
   let nowMs = 1_000_000_000_000
   const clock = { now: () => nowMs, elapsedMs: () => nowMs }
   const key = await createKey('ES256', 'one')
@@ -319,17 +319,20 @@ eachMigrated('fetches of key sets are limited for a host and in all', async (db)
     fetchTrusted: fetchDocument,
     clock,
   })
-  const count = async (hosts: number, each: number) => {
+  const count = async (customer: string, hosts: number, each: number) => {
     fetched.length = 0
     for (let n = 0; n < hosts * each; n++) {
-      const jwksUri = `https://h${n % hosts}.example/${n}.json`
-      await find({ jwksUri }, 'one').catch((error) => assert.match(error.message, /too many/))
+      const source = { jwksUri: `https://h${n % hosts}.example/${n}.json` }
+      await find(source, 'one', customer).catch(({ message }) => assert.match(message, /too many/))
     }
     return fetched.length
   }
-  assert.equal(await count(1, 40), 30)
-  assert.equal(await count(10, 20), 90)
+  assert.equal(await count('first', 1, 40), 30, 'of one host')
+  assert.equal(await count('first', 10, 20), 30, 'of one customer')
+  assert.equal(await count('second', 1, 40), 30, 'of a host that another customer uses')
+  assert.equal(await count('third', 1, 40), 0, 'of a host for all')
+  assert.equal(await count('fourth', 10, 20), 30, 'of all')
   // Sets that were read before have limits of their own.
   nowMs += 10 * 60_000
-  assert.equal(await count(10, 20), 200)
+  assert.equal(await count('second', 1, 40), 40)
 })

@@ -97,6 +97,8 @@ export interface AssertionDeps {
 
 export interface ExpectedAssertion {
   readonly keys: AssertionKeys
+  /** Of the client whose keys they are; empty for a client without one. */
+  readonly customer?: string
   readonly iss: string
   /** Undefined: any text. */
   readonly sub?: string
@@ -107,13 +109,13 @@ export interface ExpectedAssertion {
 /** Verifies the assertion of a client and marks it as used. Throws `AssertionFault`. */
 export async function verifyClientAssertion(
   deps: AssertionDeps,
-  { id, keys }: { readonly id: string; readonly keys: ClientKeys },
+  { id, ...source }: { readonly id: string; readonly keys: ClientKeys; readonly customer: string },
   jwt: string,
 ): Promise<void> {
   const assertion = decodeAssertion(jwt)
   if (!assertion) throw new AssertionFault('the assertion is no JWT, or too long')
-  const expected = { keys, iss: id, sub: id, maxAheadS: CLIENT_MAX_AHEAD_S, needsJti: true }
-  requirePassed(await examineAssertion(deps, expected, assertion))
+  const expected = { iss: id, sub: id, maxAheadS: CLIENT_MAX_AHEAD_S, needsJti: true }
+  requirePassed(await examineAssertion(deps, { ...expected, ...source }, assertion))
   if (!(await deps.db.write((tx) => markUsed(tx, id, assertion.claims)))) {
     throw new AssertionFault(USED_BEFORE)
   }
@@ -122,14 +124,14 @@ export async function verifyClientAssertion(
 /** Performs the checks that every assertion must pass. It marks nothing as used. */
 export async function examineAssertion(
   { keySets, clock, issuer }: AssertionDeps,
-  { keys, ...expected }: ExpectedAssertion,
+  expected: ExpectedAssertion,
   assertion: DecodedAssertion,
 ): Promise<AssertionCheck[]> {
   const { claims } = assertion
   const [audience, ...others] = [claims.aud].flat()
   const isForServer = audience === issuer() && others.length === 0
   return [
-    { name: 'signature', fault: await findSignatureFault(keySets, keys, assertion) },
+    { name: 'signature', fault: await findSignatureFault(keySets, expected, assertion) },
     ...claimChecks(claims, expected, clock.now() / 1000),
     {
       name: 'aud',
@@ -166,7 +168,7 @@ async function selectKeys(select: SelectKey, header: CompactJWSHeaderParameters)
 
 async function findSignatureFault(
   keySets: KeySets,
-  keys: AssertionKeys,
+  { keys, customer }: Pick<ExpectedAssertion, 'keys' | 'customer'>,
   assertion: DecodedAssertion,
 ): Promise<string | undefined> {
   const { kid, alg, crit } = assertion.header
@@ -175,7 +177,7 @@ async function findSignatureFault(
   if (crit !== undefined) return 'crit names an extension, and none is supported'
   const header = { alg: algorithm, ...(typeof kid === 'string' && { kid }) }
   try {
-    const select = await keySets.find(keys, header.kid)
+    const select = await keySets.find(keys, header.kid, customer)
     const candidates = await selectKeys(select, header)
     const isSigned = candidates.some((key) => isSignedBy(key, assertion, algorithm))
     return isSigned ? undefined : 'no key of the set verifies the signature'

@@ -136,7 +136,8 @@ export function createClientAuthentication(deps: ClientAuthenticationDeps): Auth
     }
     try {
       if (!client?.keys) throw new AssertionFault('the client has no keys')
-      await verifyClientAssertion(deps, { id: client.id, keys: client.keys }, assertion)
+      const { id, keys, customer = '' } = client
+      await verifyClientAssertion(deps, { id, keys, customer }, assertion)
       return undefined
     } catch (error) {
       if (!(error instanceof AssertionFault)) throw error

@@ -88,7 +88,11 @@ test('no client has a set of an issuer, however its URL is spelt', async () => {
     countFetch: async () => undefined,
     clock: { now: () => 1e12 },
   })
-  for (const source of ofClients) await assert.rejects(find(source, 'one'), /not served/)
+  for (const source of ofClients) {
+    for (const customer of ['', 'a']) {
+      await assert.rejects(find(source, 'one', customer), /not served/)
+    }
+  }
   for (const source of ofIssuers) await assert.rejects(find(source, 'one'), /read/)
   assert.deepEqual(fetched, [`${issuer}/.well-known/openid-configuration`, `${issuer}/keys`])
 })
@@ -107,4 +111,38 @@ test('a URL that a parser would change is refused', () => {
       assert.match(findFault(url) ?? '', /is not an https URL/, url)
     }
   }
+})
+
+test('no client of one customer takes the set of another, or of an issuer', async () => {
+  let fetched: string[] = []
+  const key = { ...valid, kid: 'one' }
+  const fetchDocument = async (url: string) => {
+    fetched.push(url)
+    if (url.includes('bad')) throw new Error('not served')
+    return { value: { keys: [key] }, lifetimeMs: 0 }
+  }
+  const { find } = createKeySets({
+    fetchDocument,
+    fetchTrusted: fetchDocument,
+    countFetch: async ({ customer }) => (customer === 'refused' ? 1 : undefined),
+    clock: { now: () => 1e12 },
+  })
+  const shared = { jwksUri: 'https://app.example/keys' }
+  const issuer = { issuer: 'https://idp.example', jwksUri: 'https://idp.example/keys' }
+  // A refused fetch of another customer delays none of the same URL.
+  await assert.rejects(find(shared, 'one', 'refused'), /too many/)
+  await find(shared, 'one', 'first')
+  await find(issuer, 'one')
+  for (let n = 0; n < 2_000; n++) {
+    await assert.rejects(find({ jwksUri: `https://bad.example/${n}` }, 'one', 'second'))
+  }
+  fetched = []
+  await find(shared, 'one', 'first')
+  assert.deepEqual(fetched, [])
+  for (let n = 0; n < 2_000; n++) {
+    await find({ jwksUri: `https://good.example/${n}` }, 'one', 'second')
+  }
+  fetched = []
+  await find(issuer, 'one')
+  assert.deepEqual(fetched, [])
 })

@@ -15,7 +15,10 @@ const MAX_KEY_SET_BYTES = 16 * 1024
 /** Sets of identity providers have certificates as well. */
 const MAX_ISSUER_BYTES = 64 * 1024
 const MAX_KEYS = 50
-const MAX_CACHED = 1_000
+/** More than are new in 10 minutes (`fetch-budget.ts`), so that a set in use is never evicted. */
+const MAX_CACHED = 1_500
+/** Sources that were never read: they take no place of a set. */
+const MAX_FAILED = 1_000
 const FETCHED_EVERY_MS = 10 * 60_000
 /** Between two fetches for an unknown key, or after a failure. */
 const FETCHED_AGAIN_MS = 60_000
@@ -106,9 +109,9 @@ function usableKeys(value: unknown): JSONWebKeySet {
 
 type FetchedSource = Exclude<AssertionKeys, { readonly jwks: JSONWebKeySet }>
 
-/** Returns the name of a set in the cache: no client has a set of an issuer. */
-const nameOf = (source: FetchedSource): string =>
-  JSON.stringify(['issuer' in source ? source.issuer : null, source.jwksUri ?? null])
+/** Returns the name of a set: no client has one of an issuer, and no customer one of another. */
+const nameOf = (source: FetchedSource, customer: string): string =>
+  JSON.stringify(['issuer' in source ? source.issuer : null, source.jwksUri ?? null, customer])
 
 /** @see OpenID Connect Discovery §4 */
 const metadataUrl = (issuer: string): string =>
@@ -142,8 +145,12 @@ const NEVER: FetchedSet = {
 }
 
 export interface KeySets {
-  /** Returns the keys for a signature. Throws an error whose message is for the log. */
-  find(keys: AssertionKeys, kid: string | undefined): Promise<SelectKey>
+  /**
+   * Returns the keys for a signature. Throws an error whose message is for the log.
+   *
+   * @param customer - of the client; empty for clients without one, and for issuers
+   */
+  find(keys: AssertionKeys, kid: string | undefined, customer?: string): Promise<SelectKey>
 }
 
 export function createKeySets(deps: {
@@ -155,14 +162,22 @@ export function createKeySets(deps: {
   readonly clock: Pick<Clock, 'now'>
 }): KeySets {
   const { fetchDocument, fetchTrusted, countFetch, clock } = deps
-  const sets = new BoundedMap<string, FetchedSet>(MAX_CACHED)
+  const clientSets = new BoundedMap<string, FetchedSet>(MAX_CACHED)
+  const issuerSets = new BoundedMap<string, FetchedSet>(MAX_CACHED)
+  const failures = new BoundedMap<string, FetchedSet>(MAX_FAILED)
   const pending = new Map<string, Promise<FetchedSet>>()
   const inline = new WeakMap<JSONWebKeySet, SelectKey>()
 
-  const read = async (source: FetchedSource, isUsed: boolean): Promise<unknown> => {
+  const setsOf = (source: FetchedSource) => ('issuer' in source ? issuerSets : clientSets)
+  const read = async (
+    source: FetchedSource,
+    isUsed: boolean,
+    customer: string,
+  ): Promise<unknown> => {
     if (!('issuer' in source)) {
       const { jwksUri: url } = source
-      const waitMs = await countFetch({ kind: isUsed ? 'used key set' : 'new key set', url })
+      const kind = isUsed ? 'used key set' : 'new key set'
+      const waitMs = await countFetch({ kind, url, customer })
       if (waitMs !== undefined) throw new Error('too many key sets were fetched in a minute')
       return (await fetchDocument(url, MAX_KEY_SET_BYTES)).value
     }
@@ -177,11 +192,12 @@ export function createKeySets(deps: {
     name: string,
     source: FetchedSource,
     before: FetchedSet,
+    customer: string,
   ): Promise<FetchedSet> => {
     const attemptMs = clock.now()
     let next: FetchedSet
     try {
-      const keys = usableKeys(await read(source, before.readMs > 0))
+      const keys = usableKeys(await read(source, before.readMs > 0, customer))
       next = {
         keys,
         select: await selectFrom(keys),
@@ -193,34 +209,38 @@ export function createKeySets(deps: {
       const cause = error instanceof Error ? error.message : String(error)
       next = { ...before, attemptMs, cause }
     }
-    sets.set(name, next)
+    if (next.readMs > 0) failures.delete(name)
+    const map = next.readMs > 0 ? setsOf(source) : failures
+    map.set(name, next)
     return next
   }
   const fetchOnce = (
     name: string,
     source: FetchedSource,
     before: FetchedSet,
+    customer: string,
   ): Promise<FetchedSet> => {
     const current = pending.get(name)
     if (current) return current
-    const loading = load(name, source, before).finally(() => pending.delete(name))
+    const loading = load(name, source, before, customer).finally(() => pending.delete(name))
     pending.set(name, loading)
     return loading
   }
   return {
-    async find(keys, kid) {
+    async find(keys, kid, customer = '') {
       if ('jwks' in keys) {
         const select = inline.get(keys.jwks) ?? (await selectFrom(keys.jwks))
         inline.set(keys.jwks, select)
         return select
       }
-      const name = nameOf(keys)
-      const cached = sets.get(name) ?? NEVER
+      const name = nameOf(keys, customer)
+      const cached = setsOf(keys).get(name) ?? failures.get(name) ?? NEVER
       const now = clock.now()
       const isUnknown = kid !== undefined && !cached.keys?.keys.some((key) => key.kid === kid)
       const isOld = cached.readMs + FETCHED_EVERY_MS <= now
       const mayFetch = cached.attemptMs + FETCHED_AGAIN_MS <= now
-      const set = (isUnknown || isOld) && mayFetch ? await fetchOnce(name, keys, cached) : cached
+      const isDue = (isUnknown || isOld) && mayFetch
+      const set = isDue ? await fetchOnce(name, keys, cached, customer) : cached
       if (set.select && set.readMs + USABLE_MS > now) return set.select
       throw new Error(`the key set could not be read: ${set.cause ?? 'it is too old'}`)
     },
