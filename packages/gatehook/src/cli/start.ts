@@ -44,6 +44,10 @@ function rolesOf(text: unknown): readonly string[] {
 
 /** Waits for the first signal, then drains and closes the service. */
 async function serveUntilSignal(app: App, log: Log): Promise<void> {
+  // Of own code that awaits a promise of its own nowhere: other requests go on.
+  process.on('unhandledRejection', (err) => {
+    log.error({ err }, 'bug: a promise was rejected, and no code awaits it')
+  })
   // Without a port, only this timer keeps the process alive.
   const keepAlive = setInterval(() => undefined, LONGEST_TIMER_MS)
   const signal = await new Promise<string>((resolve) => {

@@ -123,6 +123,33 @@ const defaultHeaders: Partial<Record<FailureCode, FailureOptions['headers']>> = 
   durability_lost: { 'retry-after': '30' },
 }
 
+/** Returns the status and the title of a code. Throws for an unknown one. */
+function rowOf(code: AnyCode): readonly [status: number, title: string] {
+  if (!Object.hasOwn(failures, code)) throw new Error(`there is no code ${String(code)}`)
+  return failures[code as FailureCode]
+}
+
+/** Throws for mistakes that plain JavaScript lists in another form. */
+function requireEntries(errors: readonly FieldError[]): void {
+  const isEntry = (error: FieldError | null) =>
+    typeof error?.code === 'string' && typeof error.message === 'string'
+  if (Array.isArray(errors) && errors.every(isEntry)) return
+  throw new Error('errors of a Failure are entries of { pointer, code, message }')
+}
+
+/** Returns the text of a value that own code has thrown, which can be no error. */
+export function describeThrown(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown)
+  } catch {
+    return 'a value without a text'
+  }
+}
+
+/** Returns the error for a log. */
+export const thrownError = (thrown: unknown): Error =>
+  thrown instanceof Error ? thrown : new Error(`thrown: ${describeThrown(thrown)}`)
+
 /**
  * An error for the caller. It has no stack trace, which makes it cheap.
  *
@@ -139,9 +166,11 @@ export class Failure extends Error {
   readonly details: unknown
 
   constructor(code: AnyCode, message?: string, options?: FailureOptions) {
+    if (options?.errors) requireEntries(options.errors)
+    const sentence = String(message ?? options?.own?.title ?? rowOf(code)[1])
     const limit = Error.stackTraceLimit
     Error.stackTraceLimit = 0
-    super(message ?? options?.own?.title ?? failures[code as FailureCode][1])
+    super(sentence)
     Error.stackTraceLimit = limit
     this.code = code
     this.errors = options?.errors
@@ -153,7 +182,7 @@ export class Failure extends Error {
   }
 
   get status(): number {
-    return this.own?.status ?? failures[this.code as FailureCode][0]
+    return this.own?.status ?? rowOf(this.code)[0]
   }
 
   /** The options that a failure for the same response has. */
@@ -170,6 +199,6 @@ export class Failure extends Error {
 
   /** The meaning of the code, the same for every request. */
   get title(): string {
-    return this.own?.title ?? failures[this.code as FailureCode][1]
+    return this.own?.title ?? rowOf(this.code)[1]
   }
 }

@@ -2,9 +2,10 @@
  * The log: JSON lines, written by pino. Callers do not log secrets; redaction is a second defense.
  * URLs are logged without the values of secret parameters.
  */
-import { pino, symbols } from 'pino'
+import { pino, stdSerializers, symbols } from 'pino'
 import { wallClock } from './clock.ts'
 import { REDACTED_TEXT, withoutCredentials, withoutIssued } from './credential-shapes.ts'
+import { describeThrown } from './failure.ts'
 import { printableLines } from './printable.ts'
 import { isoTime } from './time.ts'
 
@@ -38,7 +39,7 @@ export function createLog(options: LogOptions): Log {
       base: options.node === undefined ? null : { node: options.node },
       timestamp: timeMember,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { detail: describeCause },
+      serializers: { detail: describeCause, err: describeError },
       redact: {
         paths: REDACTED.flatMap((name) => [name, `*.${name}`, `headers["${name}"]`]),
         censor: '[redacted]',
@@ -83,6 +84,21 @@ export function createLineLog(log: Log): LineLog {
 
 const timeMember = (): string => `,"time":"${isoTime(wallClock.now())}"`
 
+/**
+ * Returns a thrown value without its further members, which may hold values of a row (PostgreSQL).
+ * Own code can throw any value.
+ */
+function describeError(thrown: unknown): object {
+  if (thrown instanceof Error) {
+    try {
+      const { type, message, stack, code } = stdSerializers.err(thrown)
+      return { type, message, stack, code }
+    } catch {} // a member that cannot be read
+  }
+  return { type: 'thrown', message: describeThrown(thrown).slice(0, THROWN_CHARACTERS) }
+}
+
+const THROWN_CHARACTERS = 1_000
 const CAUSES_MAX = 3
 
 /**

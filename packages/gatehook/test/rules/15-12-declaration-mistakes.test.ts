@@ -10,73 +10,9 @@ import { pathToFileURL } from 'node:url'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { declaredMembers } from '../../src/declare/resources/declared-members.ts'
 import { openApp } from '../../src/embedded.ts'
-import {
-  DeclarationError,
-  event,
-  f,
-  failure,
-  fields,
-  job,
-  resource,
-  service,
-} from '../../src/gatehook.ts'
+import { DeclarationError, f, fields } from '../../src/gatehook.ts'
 import { gatehook, sentencesOf } from '../cli/command.ts'
-
-/** The values of a caller without types. */
-const plain = (value: unknown) => value as never
-
-const base = {
-  fields: {
-    id: f.id(),
-    email: f.email(),
-    status: f.oneOf(['open', 'shut']).default('open').readonly(),
-  },
-  list: { filter: [], sort: [] },
-  access: { read: 'doors:read', create: 'doors:write', update: false, delete: 'doors:write' },
-  events: [],
-} as const
-const doors = () => resource('doors', base)
-const api = (more: object = {}) =>
-  service(
-    plain({
-      name: 'House',
-      versions: { v1: { released: '2026-01-01' } },
-      resources: [doors()],
-      ...more,
-    }),
-  )
-const change = {
-  why: 'w',
-  had: { old: f.string() },
-  hadNot: ['email'],
-  up: () => ({ email: 'a@b.example' }),
-  down: () => ({ old: '' }),
-}
-const route = { method: 'GET', path: '/x', scope: 'doors:read', summary: 's', handle: () => ({}) }
-const forwarding = () => api().upstream('bills', { url: 'http://b' })
-const { handle: _, ...unhandled } = route
-const forwarded = { ...unhandled, to: 'bills', upstreamPath: '/x' }
-const send = job('send', { id: f.int() })
-
-/** Declares each word with options; the type requires one line for each word. */
-const words: Readonly<Record<keyof typeof declaredMembers, (options: object) => unknown>> = {
-  resource: (options) => resource('doors', plain({ ...base, ...options })),
-  action: (options) => doors().action('shut', plain({ scope: 'doors:write', ...options })),
-  editable: (options) => doors().editable(['email'], plain({ from: ['open'], ...options })),
-  signsIn: (options) => doors().signsIn(plain({ username: 'email', ...options })),
-  rule: (options) => doors().rule('create', () => {}, plain(options)),
-  failure: (options) => failure('too_late', plain({ status: 409, message: 'No.', ...options })),
-  event: (options) => event('door.stuck', fields({ id: f.int() }), plain(options)),
-  before: (options) => doors().before('v2', plain({ ...change, ...options })),
-  route: (options) => api().route(plain({ ...route, ...options })),
-  upstream: (options) => api().upstream('bills', plain({ url: 'http://b', ...options })),
-  forward: (options) => forwarding().forward(plain({ ...forwarded, ...options })),
-  service: api,
-  job: (options) => api().job(send, () => {}, plain(options)),
-  every: (options) => api().every('1h', 'tick', () => {}, plain(options)),
-  on: (options) => api().on('key.created', () => {}, plain(options)),
-  mail: (options) => api().mail(undefined, plain({ from: 'a@b.example', ...options })),
-}
+import { api, base, change, plain, words } from '../fixtures/declared-words.ts'
 
 test('every word of a declaration rejects a member that it does not have', () => {
   for (const [word, declare] of Object.entries(words)) {
@@ -255,8 +191,7 @@ test('openApp reports the mistakes of a service that its function declares', asy
   const [first, second] = await Promise.all([failedOpening(declare), failedOpening(declare)])
   assert.equal(first.length, 2)
   assert.deepEqual(second, first)
-  for (const line of first)
-    assert.match(line, /15-12-declaration-mistakes\.test\.ts:\d+: service: /)
+  for (const line of first) assert.match(line, /declared-words\.ts:\d+: service: /)
   assert.throws(declare, /there is no member colour/, 'outside openApp the first call throws')
 })
 

@@ -58,7 +58,7 @@ function unknownStates({ fields }: ChainTarget, names: readonly unknown[]): stri
   if (!spec) return [`states are the values of a field ${STATE_FIELD}, which is not declared`]
   return names
     .filter((name) => spec.values && !spec.values.includes(String(name)))
-    .map((name) => `there is no state ${name}; the states are ${spec.values!.join(', ')}`)
+    .map((name) => `there is no state ${String(name)}; the states are ${spec.values!.join(', ')}`)
 }
 
 interface ActionParts {

@@ -5,6 +5,7 @@ import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { Answer, Call, Endpoint } from '../../protocol/http/call.ts'
 import type { Perform } from '../../protocol/idempotency/perform.ts'
 import { reachesRoute } from './agent-reach.ts'
+import { handled } from './awaited-words.ts'
 import { inCallersTerms } from './caller-terms.ts'
 import type { Catalog } from './catalog.ts'
 import { mediaOperation } from './media.ts'
@@ -14,7 +15,7 @@ import type { RouteDefinition } from './route.ts'
 import { createRouteReader } from './route-input.ts'
 import { createOutputEncoder } from './route-output.ts'
 import { createRowViews } from './row-views.ts'
-import { callersReach, createServiceReader, createServiceTx } from './service-tx.ts'
+import { callersReach, createServiceReader, type OwnTx, withServiceTx } from './service-tx.ts'
 import type { AnswerRequests } from './step-answers.ts'
 
 interface CustomRouteDeps {
@@ -78,21 +79,21 @@ function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefi
     }
     const access = { principal, actor: actorOf(call), reach, record: deps.record, views }
     // The whole handler is one transaction, and its response commits with it.
-    const change = async (tx: Tx) => {
-      const serviceTx = createServiceTx(catalog, access, tx)
-      const write = (change: (tx: typeof serviceTx) => Promise<unknown>) => change(serviceTx)
-      const { now } = serviceTx
-      const handle = () =>
-        route.handle({ ...context, now, read: serviceTx, write, fetch: rejectFetch })
-      return encode(await inCallersTerms({ chain }, handle), views)
-    }
+    const change = (tx: Tx) =>
+      withServiceTx(catalog, access, tx, async (serviceTx, { track }) => {
+        const write = track('write', async (change: (tx: OwnTx) => unknown) => change(serviceTx))
+        const { now } = serviceTx
+        const handle = () =>
+          route.handle({ ...context, now, read: serviceTx, write, fetch: rejectFetch })
+        return encode(await inCallersTerms({ chain }, handle), views)
+      })
     return deps.perform(call, change, { serializable: true })
   }
 }
 
-const rejectFetch = async (): Promise<never> => {
+const rejectFetch = handled(async (): Promise<never> => {
   throw new Error('a route that writes is a transaction: call other systems in steps: true')
-}
+})
 
 const rejectWrite = (): never => {
   throw new Error('a GET route cannot write')

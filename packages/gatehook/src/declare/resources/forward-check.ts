@@ -93,8 +93,9 @@ export function findForwardMistakes(
   const mistakes: string[] = []
   const names = upstreams.map(({ name }) => name)
   if (!names.includes(to)) {
-    const hint = closestClause(String(to), names) || `; declare .upstream('${to}', { url }) before`
-    mistakes.push(`there is no upstream ${to}${hint}`)
+    const hint =
+      closestClause(String(to), names) || `; declare .upstream('${String(to)}', { url }) before`
+    mistakes.push(`there is no upstream ${String(to)}${hint}`)
   }
   mistakes.push(...upstreamPathMistakes(upstreamPath, String(path)))
   if (errors !== undefined && errors !== 'pass' && errors !== 'wrap') {

@@ -55,10 +55,10 @@ export function findInputIdMistakes(service: InputDeclarations): string[] {
     routes.flatMap((route) =>
       parts(route)
         .flatMap(specsOfEveryVersion)
-        .map((specs) => [`route ${route.method} ${route.path}`, specs] as const),
+        .map((specs) => [`route ${String(route.method)} ${String(route.path)}`, specs] as const),
     )
   const inputs = ofRoutes(({ query, input }) => [query, input])
-  const ofJobs = jobs.map(({ name, input }) => [`.job ${name}`, input] as const)
+  const ofJobs = jobs.map(({ name, input }) => [`.job ${String(name)}`, input] as const)
   const ofEvents = [...events, ...externalEvents.flatMap(({ event }) => event ?? [])].flatMap(
     ({ type, fields }) =>
       specsOfEveryVersion(fields).map((specs) => [`event ${type}`, specs] as const),

@@ -36,7 +36,7 @@ import { type OwnContext, type OwnLog, setWordsOf } from './own-words.ts'
 import type { AnyRow } from './resource.ts'
 import { listScopes } from './scopes.ts'
 import type { ServiceDefinition } from './service.ts'
-import { createServiceReader, createServiceTx, type ReachOf } from './service-tx.ts'
+import { createServiceReader, type ReachOf, withServiceTx } from './service-tx.ts'
 
 interface JobHandlerDeps extends OwnStepDeps {
   readonly record: RecordEvent
@@ -209,7 +209,7 @@ interface AccessParts {
 function createAccess(
   catalog: Catalog,
   { db, record }: JobHandlerDeps,
-  { principal, caller, words, steps: { steps }, writing }: AccessParts,
+  { principal, caller, words, steps: { steps, calls }, writing }: AccessParts,
 ) {
   const { scope, customer, subject } = principal
   const actor = { kind: 'system', id: `job ${subject}` } as const
@@ -217,12 +217,12 @@ function createAccess(
   return {
     read: createServiceReader(catalog, reach, db, views),
     step: writing.step,
-    async write(name: string | TxCode, code?: TxCode) {
+    write: calls.track('write', async (name: string | TxCode, code?: TxCode) => {
       const access = { principal, actor, reach, record, views }
       const given = typeof name === 'string' ? code! : name
       const change = (tx: Tx) => {
         if (caller) setJobCaller(tx, caller)
-        return given(createServiceTx(catalog, access, tx))
+        return withServiceTx(catalog, access, tx, given)
       }
       if (typeof name === 'string') return writing.write(name, change, { customer })
       steps.throwIfEnded()
@@ -235,7 +235,7 @@ function createAccess(
         },
         { serializable: true, customer },
       )
-    },
+    }),
   }
 }
 

@@ -12,8 +12,8 @@ export interface MediaDeclaration {
 const MEDIA_TYPE = /^[a-z]+\/[a-z0-9][a-z0-9.+-]*$/
 
 /** Whether a body has a media type. A member of the name `media` is a field or a list of it. */
-export function isMedia(declared: object): declared is MediaDeclaration {
-  const { media } = declared as MediaDeclaration
+export function isMedia(declared: object | null): declared is MediaDeclaration {
+  const { media } = (declared ?? {}) as MediaDeclaration
   return typeof media === 'string' || (Array.isArray(media) && media.every(isText))
 }
 

@@ -9,6 +9,7 @@ import {
   type WritingSteps,
 } from '../../platform/jobs/steps.ts'
 import type { Tx, WriteOptions } from '../../platform/storage/database.ts'
+import { type AwaitedWords, createAwaitedWords } from './awaited-words.ts'
 import type { Catalog } from './catalog-entry.ts'
 import type { OwnPrincipal } from './own-principal.ts'
 import { fetchUntil, type OwnLog, setWordsOf } from './own-words.ts'
@@ -36,6 +37,8 @@ export interface OwnWritingSteps {
 
 export interface OwnSteps extends OwnWritingSteps {
   readonly steps: AttemptSteps
+  /** The calls that the handler has to await. */
+  readonly calls: AwaitedWords
   /** `fetch` to allowed addresses, until the attempt ends. */
   readonly fetch: typeof fetch
   read(name: string, code: Code<[]>): Promise<unknown>
@@ -59,8 +62,10 @@ export function createOwnSteps(
   const { signal } = steps
   const fetchUntilEnd = fetchUntil(guardedFetch, () => signal)
   const decode = async (text: Promise<string>) => decodeResult(await text, catalog, views)
+  const calls = createAwaitedWords()
+  const { track } = calls
   const stepsWith = ({ effect, write }: WritingSteps, own: StepWords): OwnWritingSteps => ({
-    step: (name, code) =>
+    step: track('step', (name: string, code: Code<[StepEffect]>) =>
       decode(
         effect(name, (key) =>
           textOfResult(name, views, () =>
@@ -68,7 +73,8 @@ export function createOwnSteps(
           ),
         ),
       ),
-    write: (name, code, options) =>
+    ),
+    write: track('write', (name: string, code: Code<[Tx]>, options?: WriteOptions) =>
       decode(
         write(
           name,
@@ -79,24 +85,33 @@ export function createOwnSteps(
           options,
         ),
       ),
+    ),
   })
   return {
     ...stepsWith(steps, words),
     steps,
+    calls,
     fetch: fetchUntilEnd,
-    read: (name, code) => decode(steps.read(name, () => textOfResult(name, views, () => code()))),
+    read: track('read', (name: string, code: Code<[]>) =>
+      decode(steps.read(name, () => textOfResult(name, views, () => code()))),
+    ),
     within: (scope, own) => stepsWith(steps.within(scope), own),
   }
 }
 
 /**
  * Runs a handler until it ends, or a step ends its attempt, even if the handler catches that. Code
- * of a handler that has thrown may still run, but changes nothing any more.
+ * of a handler that has thrown may still run, but changes nothing any more. A step that the handler
+ * does not await ends the attempt.
  */
-export async function withSteps<T>({ steps }: OwnSteps, handle: () => T | Promise<T>): Promise<T> {
+export async function withSteps<T>(
+  { steps, calls }: OwnSteps,
+  handle: () => T | Promise<T>,
+): Promise<T> {
   try {
     const result = await Promise.race([(async () => handle())(), steps.ended])
     steps.throwIfEnded()
+    calls.requireAwaited()
     return result
   } catch (error) {
     // A `Failure` below 500 is the response to a request.

@@ -7,6 +7,7 @@ import { redactBody, redactText } from '../../kernel/redaction.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { Call } from '../../protocol/http/call.ts'
 import { requestOf } from '../../protocol/idempotency/transaction-request.ts'
+import { handled } from './awaited-words.ts'
 
 interface LogLine {
   (message: string): void
@@ -97,10 +98,9 @@ export const factsOfCall = (call: Call | undefined): LogFacts => ({
 })
 
 /** Returns a `fetch` that ends with a signal, and with that of its options or its `Request`. */
-export const fetchUntil =
-  (guardedFetch: typeof fetch, signalOf: () => AbortSignal): typeof fetch =>
-  (input, init) => {
+export const fetchUntil = (guardedFetch: typeof fetch, signalOf: () => AbortSignal): typeof fetch =>
+  handled((input: Parameters<typeof fetch>[0], init?: RequestInit) => {
     const given = [init?.signal, input instanceof Request ? input.signal : undefined]
     const signals = [signalOf(), ...given.filter((signal) => signal instanceof AbortSignal)]
     return guardedFetch(input, { ...init, signal: AbortSignal.any(signals) })
-  }
+  })

@@ -39,7 +39,7 @@ export function findRouteMistakes(
     ...inputMistakes(route, resources, versions),
     ...outputMistakes(route, resources, versions),
     ...responseMistakes(route),
-  ].map((mistake) => `route ${route.method} ${route.path}: ${mistake}`)
+  ].map((mistake) => `route ${String(route.method)} ${String(route.path)}: ${mistake}`)
 }
 
 function pathMistakes({ path }: RouteDefinition, resources: readonly ResourceDefinition[]) {
@@ -58,7 +58,7 @@ function pathMistakes({ path }: RouteDefinition, resources: readonly ResourceDef
 /** Reports routes with one method and one path, whatever the names of its parameters. */
 export function findDuplicateRoutes(routes: readonly RouteDefinition[]): string[] {
   const keyOf = ({ method, path }: RouteDefinition) =>
-    `${method} ${String(path).replaceAll(/:[^/]+/g, ':')}`
+    `${String(method)} ${String(path).replaceAll(/:[^/]+/g, ':')}`
   const keys = routes.map(keyOf)
   return routes
     .filter((_, index) => keys.indexOf(keys[index]!) < index)

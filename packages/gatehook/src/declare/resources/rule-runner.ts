@@ -11,7 +11,7 @@ import { readChangedValues, requireNoState } from './own-values.ts'
 import { wordsOf } from './own-words.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import type { RunRules } from './rows.ts'
-import { createServiceTx, type ReachOf } from './service-tx.ts'
+import { type OwnTx, type ReachOf, withServiceTx } from './service-tx.ts'
 
 /** Changes by rules of changes by rules, and so on. */
 const DEPTH_MAX = 8
@@ -34,17 +34,17 @@ export function createRuleRunner(
     const leave = enterRow(tx, definition, (before ?? after)?.id)
     const reach: ReachOf = () => ({ scope, owner: undefined, principal })
     const views = { register: (_entry: unknown, row: AnyRow) => row }
-    const access = createServiceTx(catalog(), { principal, actor, reach, record, views }, tx)
+    const access = { principal, actor, reach, record, views }
     const newest = catalog().rowsOf(name).newest
     const words = wordsOf(tx, catalog().ownLog)
     const completion: AnyRow = {}
-    try {
+    const run = async (ownTx: OwnTx) => {
       for (const { rule } of rules) {
         const current = after && { ...after, ...completion }
-        const { lock, now } = access
+        const { lock, now } = ownTx
         const args = {
           ...words,
-          tx: access,
+          tx: ownTx,
           lock,
           now,
           principal: ownPrincipalOf(principal),
@@ -57,6 +57,9 @@ export function createRuleRunner(
         requireNoState(definition, source, values)
         Object.assign(completion, readChangedValues(newest, source, values))
       }
+    }
+    try {
+      await withServiceTx(catalog(), access, tx, run)
     } finally {
       leave()
       depthByTx.set(tx, depth - 1)

@@ -46,7 +46,9 @@ export function findScopeWarnings(service: ScopeSource): string[] {
         ({ name, scope }) => [`resource ${definition.name}: .action('${name}')`, scope] as const,
       ),
     ),
-    ...routes.map(({ method, path, scope }) => [`route ${method} ${path}`, scope] as const),
+    ...routes.map(
+      ({ method, path, scope }) => [`route ${String(method)} ${String(path)}`, scope] as const,
+    ),
     ...[...events, ...externalEvents].map(({ type, scope }) => [`event ${type}`, scope] as const),
   ]
   const similar = named.flatMap(([where, scope]) => {
@@ -175,7 +177,8 @@ export function findScopeMistakes(service: ScopeSource): string[] {
     checkName('service: scopes', scope)
     if (isAccountScope(scope)) mistakes.push(`service: scopes: ${scope} is a scope of Gatehook`)
   }
-  for (const { method, path, scope } of service.routes) checkName(`route ${method} ${path}`, scope)
+  for (const { method, path, scope } of service.routes)
+    checkName(`route ${String(method)} ${String(path)}`, scope)
   return [...mistakes, ...grantedScopeMistakes(service)]
 }
 

@@ -9,6 +9,7 @@ import { type Principal, personIdOf } from '../../kernel/principal.ts'
 import { isRowId, type RowId } from '../../kernel/row-id.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
 import { timeOf } from '../../platform/storage/transaction-time.ts'
+import { type AwaitedWords, createAwaitedWords, handled, mapWords } from './awaited-words.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { requireOtherRow } from './changed-rows.ts'
 import type { OwnEvent } from './own-event.ts'
@@ -79,12 +80,15 @@ const tablesInReach =
     return tableSql(entry.definition, service.resources, reach(entry, 'read'), table, database)
   }
 
-export function createServiceReader(
-  catalog: Catalog,
-  reach: ReachOf,
-  sql: Reader,
-  { register }: Pick<RowViews, 'register'>,
-) {
+type Register = Pick<RowViews, 'register'>
+
+/** Creates the `ServiceReader` of a handler. A rejected read that no code awaits is no event. */
+export function createServiceReader(catalog: Catalog, reach: ReachOf, db: Reader, views: Register) {
+  const { sql, ...reads } = readerOf(catalog, reach, db, views)
+  return { ...mapWords(reads, handled), sql: mapWords(sql, handled) }
+}
+
+function readerOf(catalog: Catalog, reach: ReachOf, sql: Reader, { register }: Register) {
   return {
     sql: createOwnReader(sql, tablesInReach(catalog, reach)),
     async get(resource: AnyResource, id: RowId): Promise<AnyRow> {
@@ -123,14 +127,40 @@ interface ServiceTxDeps {
   readonly views: Pick<RowViews, 'register'>
 }
 
-/** Creates the `ServiceTx` of a handler: rows, events and SQL in one transaction. */
-export function createServiceTx(catalog: Catalog, deps: ServiceTxDeps, sql: Tx) {
-  const { actor, reach, views } = deps
-  const { register } = views
+export type OwnTx = ReturnType<typeof createServiceTx>
+
+/**
+ * Runs own code with a `ServiceTx`: rows, events and SQL in one transaction. Throws if it ends
+ * before one of its words, so that no part of a change commits.
+ */
+export async function withServiceTx<T>(
+  catalog: Catalog,
+  deps: ServiceTxDeps,
+  sql: Tx,
+  code: (tx: OwnTx, words: AwaitedWords) => T | Promise<T>,
+): Promise<T> {
+  const words = createAwaitedWords()
+  const result = await code(createServiceTx(catalog, deps, sql, words), words)
+  words.requireAwaited()
+  return result
+}
+
+function createServiceTx(catalog: Catalog, deps: ServiceTxDeps, db: Tx, words: AwaitedWords) {
+  const { afterCommit, ...sql } = createOwnSqlTx(db, tablesInReach(catalog, deps.reach))
+  const changes = { ...createChanges(catalog, deps, db), ...createEffects(catalog, deps, db) }
   return {
-    ...createServiceReader(catalog, reach, sql, views),
-    sql: createOwnSqlTx(sql, tablesInReach(catalog, reach)),
-    now: timeOf(sql, catalog.clock),
+    ...mapWords(changes, (word, name) => words.track(`tx.${name}`, word)),
+    sql: { ...mapWords(sql, (word, name) => words.track(`tx.sql.${name}`, word)), afterCommit },
+    now: timeOf(db, catalog.clock),
+  }
+}
+
+/** Creates the functions that read and change rows. */
+function createChanges(catalog: Catalog, { actor, reach, views }: ServiceTxDeps, sql: Tx) {
+  const { register } = views
+  const { sql: _, ...reads } = readerOf(catalog, reach, sql, views)
+  return {
+    ...reads,
     async lock(resource: AnyResource, id: RowId): Promise<AnyRow> {
       const entry = entryOf(catalog, resource)
       const target = { reach: reach(entry, 'read'), id }
@@ -160,7 +190,6 @@ export function createServiceTx(catalog: Catalog, deps: ServiceTxDeps, sql: Tx) 
       const target = { reach: reach(entry, 'change'), id, actor }
       return accessRow(entry, target.reach, id, () => entry.rows.remove(sql, target))
     },
-    ...createEffects(catalog, deps, sql),
   }
 }
 

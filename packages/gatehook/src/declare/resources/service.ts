@@ -139,7 +139,7 @@ export class Service<E extends string = string, W extends ServiceWords = any> {
       return new Service(this.definition)
     }
     const { method, path, query, input, output, failures } = options
-    const call = `route ${method} ${path}`
+    const call = `route ${String(method)} ${String(path)}`
     reportUnknown(call, options, declaredMembers.route)
     reportMistakes(findListedMistakes(failures).map((mistake) => `${call}: ${mistake}`))
     const changes = [query, input, output].flatMap(bodyChanges)
@@ -171,7 +171,7 @@ export class Service<E extends string = string, W extends ServiceWords = any> {
     options: ForwardOptions<Q, I, P, O, M>,
   ): Service<E, WithRoute<W, `${M} ${P}`, { query: Q; input: I; output: O; failures: never }>> {
     const { method, path } = options ?? {}
-    const call = `forward ${method} ${path}`
+    const call = `forward ${String(method)} ${String(path)}`
     reportUnknown(call, options, declaredMembers.forward)
     const given = (options ?? {}) as AnyForwardOptions
     const mistakes = findForwardMistakes(given, this.definition.upstreams)

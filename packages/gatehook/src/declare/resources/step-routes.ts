@@ -29,7 +29,7 @@ import type { AnyResult, RouteDefinition } from './route.ts'
 import { createRouteReader } from './route-input.ts'
 import { createOutputEncoder } from './route-output.ts'
 import { createRowViews, type RowViews } from './row-views.ts'
-import { callersReach, createServiceReader, createServiceTx } from './service-tx.ts'
+import { callersReach, createServiceReader, withServiceTx } from './service-tx.ts'
 import type { StoredRequest, StoredRequests } from './stored-requests.ts'
 
 /** The attempts of a request. */
@@ -144,7 +144,7 @@ function accessOf(
     write(name: string, code: (tx: unknown) => unknown) {
       const change = (tx: Tx) => {
         setRequestOf(tx, call)
-        return code(createServiceTx(catalog, access, tx))
+        return withServiceTx(catalog, access, tx, code)
       }
       return own.write(name, change, { customer, caller })
     },

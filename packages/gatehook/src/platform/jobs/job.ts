@@ -1,4 +1,5 @@
 /** A job: its row, the policy of its kind, and the code that runs it. Pure. */
+import { describeThrown } from '../../kernel/failure.ts'
 import { callerName, type Principal, type Scope } from '../../kernel/principal.ts'
 import type { NextDueTime } from './schedule.ts'
 
@@ -265,6 +266,9 @@ const ERROR_MAX = 1_000
 
 /** Returns the message of an error for the list of jobs. */
 export function describeError(error: unknown): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-  return text.toWellFormed().replaceAll('\0', '').slice(0, ERROR_MAX).toWellFormed()
+  return describeThrown(error)
+    .toWellFormed()
+    .replaceAll('\0', '')
+    .slice(0, ERROR_MAX)
+    .toWellFormed()
 }

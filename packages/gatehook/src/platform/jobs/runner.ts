@@ -3,7 +3,7 @@
  * takes over the jobs of failed nodes. `pass()` is one round; `runner-worker.ts` repeats it.
  */
 import type { Clock } from '../../kernel/clock.ts'
-import { Failure } from '../../kernel/failure.ts'
+import { Failure, thrownError } from '../../kernel/failure.ts'
 import { createFailureDetector } from '../../kernel/failure-detector.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Scope } from '../../kernel/principal.ts'
@@ -347,7 +347,7 @@ export class NodeJobRunner implements JobRunner {
       log.debug(line, 'job')
     else if (outcome.kind !== 'failed') log.info(line, 'job')
     else if (policyOf(job.kind).isPersonal) log.warn(line, 'a job failed')
-    else log.warn({ ...line, err: outcome.cause }, 'a job failed')
+    else log.warn({ ...line, err: thrownError(outcome.cause) }, 'a job failed')
   }
 
   /** Renews this node's hold of its jobs, and takes over those of failed nodes. */

@@ -148,14 +148,15 @@ export function findMailMistakes(transport: unknown, options: unknown): string[]
   if (typeof from !== 'string' || !isSender(from)) {
     mistakes.push(".mail(): from is required, for example 'Example <no-reply@example.com>'")
   }
-  for (const [name, url] of Object.entries(links)) {
+  if (links === null || texts === null) mistakes.push('.mail(): links and texts are objects')
+  for (const [name, url] of Object.entries(links ?? {})) {
     const isPage = typeof url === 'string' && url.includes('{token}') && URL.canParse(url)
     if (!isPage) mistakes.push(`.mail(): links.${name} is not a URL that contains {token}`)
     if (!MAIL_LINKS.some((link) => link === name)) {
       mistakes.push(`.mail(): links.${name} is unknown: ${MAIL_LINKS.join(', ')}`)
     }
   }
-  for (const [name, text] of Object.entries(texts)) {
+  for (const [name, text] of Object.entries(texts ?? {})) {
     if (!MAIL_OCCASIONS.includes(name as MailOccasion) || typeof text !== 'function') {
       mistakes.push(`.mail(): texts.${name} is not a function of ${MAIL_OCCASIONS.join(', ')}`)
     }

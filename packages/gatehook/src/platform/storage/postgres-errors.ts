@@ -48,8 +48,10 @@ const UNAVAILABLE = /^(53|58|57014|25006|25P03|25P04|3D000|55000|55P03|XX00)/
 const DAMAGED = new Set(['XX001', 'XX002', '58030', '58P01'])
 /** No such schema, table or column. */
 const SCHEMA_LACKS = new Set(['3F000', '42P01', '42703'])
-/** Text or numbers that PostgreSQL cannot store; they come from the client. */
-const UNSTORABLE = new Set(['22001', '22003', '22021', '22P02', '22P03', '22P05', '54000'])
+/** Text, numbers or instants that PostgreSQL cannot store or read; they come from the client. */
+const UNSTORABLE = new Set([
+  ...['22001', '22003', '22007', '22008', '22021', '22P02', '22P03', '22P05', '54000'],
+])
 /** Serialization failure, deadlock: the transaction was rolled back and can be repeated. */
 const RETRYABLE = new Set(['40001', '40P01'])
 /** Constraints that compare a row with others: unique, foreign keys, exclusion. */
@@ -103,7 +105,8 @@ const NO_CONNECTION_LEFT_TEXT = /^no more connections allowed/
 /** Texts of pg for a connection that has not opened in time. */
 const OPENING_TIMEOUT_TEXT = /^(timeout expired$|Connection terminated due to connection timeout)/
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? readText(error, 'message') : ''
 
 /** Whether the server has no connection left; it answers on those that are open. */
 export const isServerFull = (error: unknown): boolean =>
@@ -123,12 +126,18 @@ const isUnreachable = (error: unknown): boolean => UNREACHABLE.has(codeOf(error)
 export const isPoolerReport = (error: unknown): boolean => codeOf(error).startsWith('08')
 
 /** Whether no connection of the pool became free in time. */
-export const isPoolFull = (error: unknown): boolean =>
-  error instanceof Error && error.message === POOL_FULL_TEXT
+export const isPoolFull = (error: unknown): boolean => messageOf(error) === POOL_FULL_TEXT
 
-const codeOf = (error: unknown): string => {
-  const { code } = (error ?? {}) as PostgresError
-  return typeof code === 'string' ? code : ''
+const codeOf = (error: unknown): string => readText(error ?? {}, 'code')
+
+/** Returns a member of a value that own code has thrown; reading it can throw, too. */
+function readText(thrown: unknown, name: 'code' | 'message'): string {
+  try {
+    const text = (thrown as PostgresError)[name]
+    return typeof text === 'string' ? text : ''
+  } catch {
+    return ''
+  }
 }
 
 /** Whether a server has sent the error: it has a state of five characters. */
@@ -138,7 +147,7 @@ export const isConnectionLost = (error: unknown): boolean =>
   CONNECTION_LOST.has(codeOf(error)) ||
   isUnreachable(error) ||
   CONNECTION_LOST_STATE.test(codeOf(error)) ||
-  (error instanceof Error && CONNECTION_LOST_TEXT.test(error.message))
+  CONNECTION_LOST_TEXT.test(messageOf(error))
 
 /** Whether the same address may work later: a name that no server knows does not. */
 const mayOpenLater = (error: unknown): boolean =>
@@ -186,7 +195,7 @@ export const primaryFaultOf = (error: unknown): PrimaryFault =>
  * connection prepares it again.
  */
 export const isStalePlan = (error: unknown): boolean =>
-  codeOf(error) === '0A000' && (error as Error).message.startsWith('cached plan')
+  codeOf(error) === '0A000' && messageOf(error).startsWith('cached plan')
 
 /** Whether a statement exceeded `statement_timeout`; also for the translated `Failure`. */
 export const isTimeout = (error: unknown): boolean =>
@@ -244,6 +253,10 @@ function constraintOf(error: PostgresError): string | undefined {
   return error.constraint ?? /"([^"]*)_\d{6,}"[^"]*$/.exec(error.message)?.[1]
 }
 
+/** Returns the error for a log, without the value that its message quotes. */
+const withoutValue = (error: unknown): Error =>
+  Object.assign(new Error(messageOf(error).replace(/".*"/s, '…')), { code: codeOf(error) })
+
 /** Translates an error of PostgreSQL; returns any other error unchanged. */
 export function translatePostgresError(error: unknown): unknown {
   if (error instanceof Failure || error instanceof ConstraintError) return error
@@ -257,7 +270,9 @@ export function translatePostgresError(error: unknown): unknown {
     return new ConstraintError('reference', constraintOf(error as PostgresError), error)
   }
   if (UNSTORABLE.has(code)) {
-    return new Failure('invalid_request', 'A value cannot be stored.', { detail: error })
+    return new Failure('invalid_request', 'A value cannot be stored.', {
+      detail: withoutValue(error),
+    })
   }
   if (SCHEMA_LACKS.has(code)) return new SchemaError(error as Error)
   if (isDamage(error)) return storageDamaged(error)

@@ -22,6 +22,7 @@ import type { Session, Sessions } from './postgres-session.ts'
 import { type GroupSums, type PostgresDdl, PostgresTx } from './postgres-tx.ts'
 import {
   rejectWhenIdle,
+  runAfterCommit,
   storageUnavailable,
   Transaction,
   type TransactionGuard,
@@ -159,13 +160,7 @@ export async function runTransaction<T>(
     return result
   }
   session.release()
-  for (const action of transaction.afterCommit) {
-    try {
-      action()
-    } catch (error) {
-      log.error({ err: error }, 'an action after a commit failed')
-    }
-  }
+  for (const action of transaction.afterCommit) runAfterCommit(action, log)
   return result
 }
 

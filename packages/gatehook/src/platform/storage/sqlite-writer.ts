@@ -8,7 +8,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
 import type { Tx, WriteOptions } from './database.ts'
-import { rejectWhenIdle, storageUnavailable, Transaction } from './transaction.ts'
+import { rejectWhenIdle, runAfterCommit, storageUnavailable, Transaction } from './transaction.ts'
 import { LONG_MS, WriteLanes } from './write-lanes.ts'
 
 /** Transactions in one commit. Limits the time in which a batch blocks reads to about 2 ms. */
@@ -247,11 +247,7 @@ export class WriteQueue {
 
   #acknowledge(job: WriteJob): void {
     for (const action of job.transaction.afterCommit) {
-      try {
-        job.inContext(action)
-      } catch (error) {
-        this.#log.error({ err: error }, 'an action after a commit failed')
-      }
+      runAfterCommit(() => job.inContext(action), this.#log)
     }
     job.resolve(job.value)
   }

@@ -4,6 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Failure } from '../../kernel/failure.ts'
+import type { Log } from '../../kernel/log.ts'
 
 /** The state of one transaction from its first statement to its end. */
 export class Transaction {
@@ -83,6 +84,17 @@ export async function rejectWhenIdle<T>(
     return await Promise.race([run(), idle])
   } finally {
     clearInterval(timer)
+  }
+}
+
+/** Runs an action after a commit. An error of it, also a later one, changes nothing any more. */
+export function runAfterCommit(action: () => unknown, log: Log): void {
+  const report = (err: unknown) => log.error({ err }, 'an action after a commit failed')
+  try {
+    const result = action()
+    if (result instanceof Promise) result.catch(report)
+  } catch (error) {
+    report(error)
   }
 }
 

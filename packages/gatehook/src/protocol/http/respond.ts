@@ -3,7 +3,7 @@
  * (§12.7). With `batched-write.ts`, the only file that writes to Node's response.
  */
 import type { ServerResponse } from 'node:http'
-import { Failure } from '../../kernel/failure.ts'
+import { Failure, thrownError } from '../../kernel/failure.ts'
 import { flushResponses, queueResponse, writeStream } from './batched-write.ts'
 import type { Answer } from './call.ts'
 import { JSON_TYPE } from './content-negotiation.ts'
@@ -14,17 +14,25 @@ import { formatProblem } from './problem.ts'
 import { commonHeaders } from './response-steps.ts'
 
 /**
- * Formats a `Failure`. Any other error is a bug: it is logged, and the response has only the id.
+ * Formats a `Failure`. Any other error is a bug: it is logged, and the response has only the id. So
+ * is a `Failure` of own code that no JSON can represent.
  */
 export function answerFailure(exchange: Exchange, error: unknown): Answer {
+  try {
+    return formatFailure(exchange, error)
+  } catch (malformed) {
+    return formatFailure(exchange, malformed)
+  }
+}
+
+function formatFailure(exchange: Exchange, error: unknown): Answer {
   const { context, id } = exchange
   let failure: Failure
   if (error instanceof Failure) {
     failure = error
     exchange.detail = error.detail
   } else {
-    const err = error instanceof Error ? error : new Error(`thrown: ${String(error)}`)
-    context.log.error({ err, request_id: id, route: exchange.route }, 'bug')
+    context.log.error({ err: thrownError(error), request_id: id, route: exchange.route }, 'bug')
     failure = new Failure('internal_error')
   }
   exchange.failure = failure.code
@@ -183,8 +191,10 @@ function sendStream(
     closed: closing.signal,
   })
   writing?.catch((error: unknown) => {
-    const err = error instanceof Error ? error : new Error(`thrown: ${String(error)}`)
-    context.log.error({ err, request_id: exchange.id, route: exchange.route }, 'bug')
+    context.log.error(
+      { err: thrownError(error), request_id: exchange.id, route: exchange.route },
+      'bug',
+    )
     response.destroy()
   })
 }

@@ -2,7 +2,7 @@
  * Runs a request through the pipeline: head steps, body, body steps, handler, and the out steps of
  * every response. A promise is awaited only if a step returns one: most requests run synchronously.
  */
-import { Failure } from '../../kernel/failure.ts'
+import { Failure, thrownError } from '../../kernel/failure.ts'
 import type { Answer, Call, Operation, Step } from './call.ts'
 import { patchTypes } from './content-negotiation.ts'
 import { DEPARTED, type Exchange, STAGES } from './exchange.ts'
@@ -25,9 +25,10 @@ async function completeLater(exchange: Exchange, pending: Promise<Answer>): Prom
   let answer: Answer
   try {
     answer = await pending
-  } catch (error) {
-    if (error === ABORTED || error === DEPARTED) return respond(exchange, undefined)
+  } catch (thrown) {
+    if (thrown === ABORTED || thrown === DEPARTED) return respond(exchange, undefined)
     const { explainError } = exchange.context
+    const error = thrownError(thrown) // own code can throw a promise
     answer = answerFailure(exchange, error instanceof Failure ? error : await explainError(error))
   }
   complete(exchange, answer)
