@@ -139,7 +139,7 @@ export type PaymentObject = {
 export type CreditNote = {
   readonly id: string
   readonly invoice_id: string
-  readonly number: string
+  readonly number: string | null
   readonly amount: number
   readonly reason: string
   readonly refund_of: string | null

@@ -14,8 +14,10 @@ const REMIND_AFTER_DAYS = 7
 const DAY_MS = 86_400_000
 
 const dayFormat = new Intl.DateTimeFormat('en-CA', { timeZone: TIME_ZONE, dateStyle: 'short' })
-/** The day of an instant, as the business counts days. */
+/** The day of an instant, as the business counts days, and a day after or before one. */
 const dayOf = (time: number) => dayFormat.format(time)
+const dayAfter = (day: string, days: number) =>
+  new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10)
 
 const access = (name: string) =>
   ({
@@ -58,7 +60,7 @@ export const products = resource('products', {
   fields: {
     id: f.id('prod'),
     name: f.string().min(1).max(200),
-    unit_price: cents(),
+    unit_price: f.int().min(1).unit('cent'),
     tax_percent: f.int().min(0).max(30).default(19),
     active: f.bool().default(true),
   },
@@ -86,8 +88,11 @@ const totalOf = (lines: readonly Line[]) =>
 /** Copies prices and taxes of the products into the lines. */
 async function priced(tx: ServiceTx, lines: readonly Line[]): Promise<readonly Line[]> {
   const result: Line[] = []
-  for (const item of lines) {
-    const { unit_price, tax_percent } = await tx.get(products, item.product_id)
+  for (const [n, item] of lines.entries()) {
+    const { active, unit_price, tax_percent } = await tx.get(products, item.product_id)
+    const mistake = { code: 'invalid_value', message: 'is not for sale' } as const
+    const errors = [{ pointer: `/lines/${n}/product_id`, ...mistake }]
+    if (!active) throw new Failure('validation_failed', undefined, { errors })
     result.push({ ...item, unit_price, tax_percent })
   }
   return result
@@ -134,7 +139,7 @@ export const invoices = resource('invoices', {
     emits: 'invoice.finalized',
     run: ({ row, now }) => ({
       finalized_at: now,
-      due_on: row.due_on ?? dayOf(now + TERM_DAYS * DAY_MS),
+      due_on: row.due_on ?? dayAfter(dayOf(now), TERM_DAYS),
     }),
   })
   .action('void', {
@@ -237,7 +242,7 @@ export const creditNotes = resource('credit_notes', {
   fields: {
     id: f.id('cn'),
     invoice_id: f.ref('invoices', 'inv').writeOnce(),
-    number: f.string().max(20).default('').readonly().unique(),
+    number: f.string().max(20).nullable().default(null).readonly().unique(),
     amount: f.int().min(1).unit('cent').writeOnce(),
     reason: f.string().min(1).max(500),
     refund_of: f.ref('payments', 'pay').nullable().default(null).writeOnce(),
@@ -334,8 +339,8 @@ export const createInvoicing = (provider: Provider) =>
     .every(
       '0 9 * * mon',
       'remind',
-      async ({ day, dueAt, read, write }) => {
-        const since = dayOf(dueAt - REMIND_AFTER_DAYS * DAY_MS)
+      async ({ day, read, write }) => {
+        const since = dayAfter(day, -REMIND_AFTER_DAYS)
         const filter = { status: 'overdue', due_on: { lte: since } } as const
         let page = await read.list(invoices, { filter })
         while (page.length > 0) {

@@ -72,6 +72,13 @@ eachOffice(
       lines: [{ ...lines[0], product_id: 'prod_0VcGBq7XW3uPz6sYkTn2Lb' }],
     })
     assert.equal(unknown.body.errors[0].pointer, '/lines/0/product_id')
+    const old = (await create('products', { name: 'Old desk', unit_price: 1, active: false })).id
+    const retired = await office.post(`${API}/invoices`, {
+      customer_id: acme,
+      lines: [lines[0], { product_id: old, quantity: 1 }],
+    })
+    const [mistake] = retired.body.errors
+    assert.deepEqual([retired.status, mistake.pointer], [422, '/lines/1/product_id'])
     const replies = await Promise.all(
       drafts.map(({ id }) => office.post(`${API}/invoices/${id}/finalize`)),
     )
