@@ -19,6 +19,7 @@ import { noticesIn, tallyOf, useAttentionList } from './attention-list.ts'
 import { EnrolmentPage } from './entrance/enrolment-page.tsx'
 import { SignInDialog, SignInPage } from './entrance/sign-in.tsx'
 import { openingMode } from './opening-mode.ts'
+import { dataLabel } from './page-labels.ts'
 import { type ConsolePage, homeOf, pages } from './pages.ts'
 import { customer, mode, modeWord } from './scope.ts'
 import { ScopeControl } from './scope-control.tsx'
@@ -87,12 +88,6 @@ const GROUPS = ['Traffic', 'Contract', 'Access', 'Data', 'Installation'] as cons
 interface Resources {
   readonly resources: readonly { readonly name: string }[]
 }
-
-const pageLabels = new Set(pages.map(({ label }) => label.toLowerCase()))
-
-/** The label of a resource. One with the name of a page would be a second link of that name. */
-const dataLabel = (name: string): string =>
-  pageLabels.has(name.toLowerCase()) ? `${name} (rows)` : name
 
 /** The links of the side bar: those of `pages.ts`, and one for each declared resource. */
 function useGroups(current: ConsolePage | undefined): readonly NavGroup[] {

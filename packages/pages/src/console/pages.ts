@@ -3,9 +3,10 @@
  * module that exports `Page`; it is loaded on the first visit.
  */
 import type { PageRow } from '../router.ts'
+import type { PageLabel } from './page-labels.ts'
 
 export interface ConsolePage extends PageRow {
-  readonly label: string
+  readonly label: PageLabel
   /** The group of the side bar; undefined: the side bar does not list the page. */
   readonly group?: 'Traffic' | 'Contract' | 'Access' | 'Data' | 'Installation'
   /** The key after `g`. */
@@ -125,7 +126,7 @@ export const pages: readonly ConsolePage[] = [
     ? [
         {
           path: '/console/parts/:id?',
-          label: 'Parts',
+          label: 'Parts' as const,
           load: () => import('./parts-page.tsx'),
         },
       ]

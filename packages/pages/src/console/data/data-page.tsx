@@ -21,6 +21,7 @@ import { saveCsv } from '../csv.ts'
 import { customerName, customers } from '../customer-names.ts'
 import { filtersOf, queryOf } from '../filter-words.ts'
 import { OtherMode } from '../other-mode.tsx'
+import { dataLabel } from '../page-labels.ts'
 import { customer, mode } from '../scope.ts'
 import { mayChange } from '../session.ts'
 import { ColumnsButton, useColumnChoice } from './column-choice.tsx'
@@ -78,7 +79,7 @@ function Collection({ name, id }: CollectionProps) {
     return <Rows id={id} {...{ overview, data, resource, scope }} />
   }
   return (
-    <Screen title={name ?? 'Data'}>
+    <Screen title={name === undefined ? 'Data' : dataLabel(name)}>
       <Part of={overview} subject="the resources">
         {() => {
           if (!resource) return <NoResource name={name} />
@@ -167,7 +168,7 @@ function Rows({ overview, data, resource, scope, id }: RowsProps) {
   const isFiltered = filters.length > 0
   return (
     <Screen
-      title={name}
+      title={dataLabel(name)}
       drawer={
         id && (
           <RowDrawer
