@@ -22,6 +22,24 @@ test('a node that is not ready has the sentence of each failed check', async (t)
   await page.locator('main').getByText(words).waitFor()
 })
 
+test('while the database serves no operator, the console says why', async (t) => {
+  const page = await stage.signedIn(t, {}, /the server responded with a status of 503/)
+  const message = 'The database has no connection left for this node.'
+  const error = 'storage_unavailable'
+  const problem = { error, message: 'The database is unavailable. Retry later.', status: 503 }
+  const reasons = [{ check: 'primary', message }]
+  const away = /\/(admin|console\/session)/
+  await page.route(away, (route) => route.fulfill({ status: 503, json: problem }))
+  await page.route('**/readyz', (route) =>
+    route.fulfill({ status: 503, json: { status: 'not_ready', reasons } }),
+  )
+  await page.goto(`${stage.url}/console/system`)
+  await page.getByRole('alert').filter({ hasText: message }).first().waitFor()
+  await page.unroute(away)
+  await page.getByRole('button', { name: 'Try again' }).first().click()
+  await page.getByRole('heading', { name: 'System' }).waitFor()
+})
+
 test('the page lists the signing key by its id', async (t) => {
   const { keys } = await stage.json('GET', '/.well-known/jwks.json')
   const page = await stage.signedIn(t)

@@ -18,6 +18,8 @@ export interface Problem {
   readonly status: number
   readonly request_id?: string
   readonly errors?: readonly FieldProblem[]
+  /** Of `/readyz`: the checks that fail. */
+  readonly reasons?: readonly { readonly message: string }[]
 }
 
 /** A response with a status of 400 or more; status 0: the server did not respond. */
@@ -131,6 +133,17 @@ export async function send<T>(
 /** Sends a GET and returns the body. */
 export const get = async <T>(path: string, options?: SendOptions): Promise<T> =>
   (await send<T>('GET', path, options)).body
+
+/** Returns why the server is not ready, in the sentences that `/readyz` returns to everyone. */
+export async function readReasons(): Promise<readonly string[]> {
+  try {
+    await send('GET', '/readyz')
+    return []
+  } catch (error) {
+    if (!(error instanceof ApiFailure)) throw error
+    return (error.problem.reasons ?? []).map(({ message }) => message)
+  }
+}
 
 function noteSilence(): void {
   if (failedInRow++ === 0) firstFailureMs = nowMs()

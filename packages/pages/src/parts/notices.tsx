@@ -1,6 +1,8 @@
 /** Attention, notices, empty and loading; and `Part`, which selects between them. */
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import type { ApiFailure } from '../api.ts'
+import { useEffect } from 'preact/hooks'
+import { type ApiFailure, readReasons } from '../api.ts'
 import { timeOfDay } from '../format.ts'
 import type { Loaded } from '../loaded.ts'
 import { Button } from './button.tsx'
@@ -84,6 +86,17 @@ interface FailedProps {
   readonly dataAtMs?: number | undefined
 }
 
+/** Why the database serves no request: the response says it to no caller, readiness does. */
+function UnreadyReasons({ failure }: Pick<FailedProps, 'failure'>) {
+  const reasons = useSignal<readonly string[]>([])
+  useEffect(() => {
+    readReasons().then((read) => {
+      reasons.value = read
+    })
+  }, [failure])
+  return reasons.value.map((reason) => <p key={reason}>{reason}</p>)
+}
+
 /** The part that failed, in the words of the response. */
 export function Failed({ failure, onRetry, dataAtMs }: FailedProps) {
   const { status, code, problem } = failure
@@ -104,6 +117,7 @@ export function Failed({ failure, onRetry, dataAtMs }: FailedProps) {
       {problem.message}{' '}
       {dataAtMs !== undefined && `The rows are of ${timeOfDay(new Date(dataAtMs).toISOString())}. `}
       {problem.request_id && <code class="soft">{problem.request_id}</code>}
+      {code === 'storage_unavailable' && <UnreadyReasons failure={failure} />}
     </Notice>
   )
 }
