@@ -310,7 +310,7 @@ export const alerts: readonly Alert[] = [
     when: 'more than 20 attempts of jobs failed in 10 min, mail aside',
     expr:
       'sum by (job) (increase(gatehook_job_attempts_total' +
-      '{kind!="mail",outcome=~"retried|failed"}[10m])) > 20',
+      '{kind!~"mail|stranger_mail",outcome=~"retried|failed"}[10m])) > 20',
     for: '0m',
     severity: 'ticket',
     summary: 'Jobs fail; the console names them with their errors.',
@@ -323,6 +323,13 @@ export const alerts: readonly Alert[] = [
     },
     silent: [
       { title: 'a few retries', series: { [attempts('retried')]: '0+1x20' }, minute: 15 },
+      {
+        title: 'mails to strangers that are retried',
+        series: {
+          [`gatehook_job_attempts_total{${A},kind="stranger_mail",outcome="retried"}`]: '0+6x20',
+        },
+        minute: 10,
+      },
       { title: 'jobs that succeed', series: { [attempts('done')]: '0+600x20' }, minute: 15 },
     ],
   },

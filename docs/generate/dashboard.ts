@@ -24,6 +24,7 @@ const panels: readonly PanelRow[] = [
     unit: 'short',
     series: [
       [`sum by (instance, check) (gatehook_check_failed{${S}}) > 0`, '{{instance}} {{check}}'],
+      [`gatehook_database_fault{${S}} > 0`, '{{instance}} database: {{fault}}'],
     ],
   },
   {
