@@ -5,6 +5,7 @@
 import { copyFaults } from './copy-faults.ts'
 import { fileFaults } from './file-faults.ts'
 import { guideFaults } from './guide-faults.ts'
+import { heldFaults } from './held-faults.ts'
 import { keyFaults } from './key-faults.ts'
 import { primaryFaults } from './primary-faults.ts'
 import { receiverFaults } from './receiver-faults.ts'
@@ -17,6 +18,7 @@ import { trailFaults } from './trail-faults.ts'
 export const operatorFaults: readonly ChaosScenario[] = [
   ...primaryFaults,
   ...storageFaults,
+  ...heldFaults,
   ...schemaFaults,
   ...fileFaults,
   ...copyFaults,

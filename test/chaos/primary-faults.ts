@@ -14,13 +14,12 @@ import {
   auditUnderLoad,
   needHaproxy,
   type OperatorFaults,
+  requireShortWaits,
   SETTINGS,
   verifyLoss,
 } from './under-load.ts'
 
 const SILENT_MS = 15_000
-/** §18.1: a request waits for at most 5 s; the rest is that of a busy machine. */
-const WAIT_MAX_MS = 6_500
 /** Status of a process that a later start may cure, and of one that the configuration prevents. */
 export const EXIT = { later: 75, configuration: 78 } as const
 
@@ -29,11 +28,6 @@ const COUNT = 'SELECT count(*) AS count FROM payments'
 const ID_SKIP = 1_000_000
 
 const countPayments = async (url: string) => Number((await booksOf(url)(COUNT))[0]!.count)
-
-function requireShortWaits({ longestWaitMs = 0, faults, ...counts }: ChaosCounts): ChaosCounts {
-  const own = longestWaitMs > WAIT_MAX_MS ? [`a request waited for ${longestWaitMs} ms`] : []
-  return { ...counts, longestWaitMs, faults: [...faults, ...own] }
-}
 
 /** Reads go on at the standby while the primary answers nothing. */
 const freezePrimary = (context: ChaosContext): Promise<ChaosCounts> =>

@@ -1,18 +1,17 @@
-/** Damaged pages, full disks, a server without free connections, a database that is away. */
+/** Damaged pages, full disks, a database or a table that is away. */
 import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Kind } from '../rig/databases.ts'
-import { asAdmin, createDatabase, queryAsAdmin, startPostgres } from '../rig/postgres.ts'
+import { asAdmin, queryAsAdmin } from '../rig/postgres.ts'
 import { canMount, databaseOn, mountSmallDisk } from '../rig/small-disk.ts'
 import { fileOf } from './books.ts'
-import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
-import { auditFault, needHaproxy, requireNoFailure, SETTINGS, withDatabase } from './under-load.ts'
+import type { ChaosContext, ChaosScenario } from './scenario.ts'
+import { auditFault, needHaproxy, withDatabase } from './under-load.ts'
 
 const DISK_MIB = 64
 const AWAY_MS = 8_000
-const LOCKED_S = 20
 
 interface Page {
   readonly file: string
@@ -107,48 +106,6 @@ const fillDisk = (kind: Kind) => async (context: ChaosContext) => {
   }
 }
 
-const ROLE = 'limited'
-
-/** The role of the nodes may open no further connection than those that are open. */
-async function limitConnections(context: ChaosContext): Promise<ChaosCounts> {
-  const server = await startPostgres(SETTINGS)
-  try {
-    const booksUrl = await createDatabase(server.url)
-    const name = new URL(booksUrl).pathname.slice(1)
-    await asAdmin(server.url, `CREATE ROLE ${ROLE} LOGIN PASSWORD '${ROLE}'`)
-    await asAdmin(server.url, `ALTER DATABASE ${name} OWNER TO ${ROLE}`)
-    const address = new URL(booksUrl)
-    address.username = ROLE
-    address.password = ROLE
-    const world = { databaseUrl: address.href, booksUrl: () => booksUrl }
-    const counts = await auditFault(context, world, async ({ load }) => {
-      load.markFault()
-      const count = `SELECT count(*) AS count FROM pg_stat_activity WHERE usename = '${ROLE}'`
-      const [open] = await queryAsAdmin(server.url, count)
-      await asAdmin(server.url, `ALTER ROLE ${ROLE} CONNECTION LIMIT ${open!.count}`)
-      await pause(AWAY_MS)
-      await load.recovery()
-    })
-    return requireNoFailure(counts)
-  } finally {
-    await server.stop()
-  }
-}
-
-/** Another program holds a lock, for which the writes wait. */
-const holdLock = (context: ChaosContext): Promise<ChaosCounts> =>
-  withDatabase('postgres', context, (databaseUrl) => {
-    const world = { databaseUrl, booksUrl: () => databaseUrl }
-    return auditFault(context, world, async ({ load, witness }) => {
-      load.markFault()
-      const lock = `BEGIN; LOCK TABLE wallets IN ACCESS EXCLUSIVE MODE;
-        SELECT pg_sleep(${LOCKED_S}); COMMIT`
-      await queryAsAdmin(databaseUrl, lock)
-      await witness.until(/attention: \w+ server_errors.*a lock of another/)
-      await load.recovery()
-    })
-  })
-
 /** An operator renames the database, or a table, under running nodes; and takes it back. */
 const takeAway =
   (change: (name: string) => readonly [away: string, back: string, table: boolean]) =>
@@ -218,23 +175,6 @@ const ofKind = (kind: Kind): ChaosScenario[] => [
 export const storageFaults: readonly ChaosScenario[] = [
   ...ofKind('sqlite'),
   ...ofKind('postgres'),
-  {
-    name: 'no-free-connection',
-    title: 'the server has no connection left beside those that are open',
-    groups: ['operate'],
-    nodes: [2],
-    missing: needHaproxy,
-    run: limitConnections,
-  },
-  {
-    name: 'held-lock',
-    title: 'another program holds a lock, for which writes wait',
-    groups: ['operate'],
-    nodes: [2],
-    words: [/POST 503: storage_unavailable/, /attention: \w+ server_errors.*a lock of another/],
-    missing: needHaproxy,
-    run: holdLock,
-  },
   {
     name: 'table-away',
     title: 'a table is renamed under running nodes, and back',

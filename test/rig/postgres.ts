@@ -68,8 +68,8 @@ async function openServer(
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
     postgresFlags: [
-      ...settings,
       'max_connections=300',
+      ...settings, // the last value of a setting takes effect
       'listen_addresses=127.0.0.1',
       'unix_socket_directories=',
     ].flatMap((setting) => ['-c', setting]),

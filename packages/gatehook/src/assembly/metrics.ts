@@ -25,8 +25,10 @@ export function assembleMetrics(
     ...processMetrics(about),
     ...requests.metrics,
     gauge('gatehook_storage_queued', 'Transactions that wait or run.', () => db.queued()),
-    gauge('gatehook_storage_connection_waits', 'Transactions that wait for a connection.', () =>
-      db.connectionWaits(),
+    gauge(
+      'gatehook_storage_connection_waits',
+      'Transactions of the engine, and customers, that wait for a connection of others.',
+      () => db.connectionWaits(),
     ),
     ...mergeByName(components.flatMap(({ metrics = [] }) => metrics)),
   ]

@@ -18,6 +18,8 @@ export interface TakeTurn {
   <T>(key: TurnKey, body: () => Promise<T>): Promise<T>
   /** Throws `overloaded` if a body of this key would be rejected. */
   refuseIfFull(key: TurnKey): void
+  /** Returns the number of keys whose next body waits for the slots of others. */
+  waitingCount(): number
 }
 
 /** Calls `wake` later, and does not keep the process running. */
@@ -131,5 +133,5 @@ export function createTurns(slots: number, options: TurnOptions = {}): TakeTurn 
       finish(key, state)
     }
   }
-  return Object.assign(take, { refuseIfFull })
+  return Object.assign(take, { refuseIfFull, waitingCount: () => ready.length })
 }

@@ -3,7 +3,13 @@
  * that another one has locked, or take long, and has its connection meanwhile. So a customer uses a
  * part of the connections, and customers that wait take turns (decision 0068). Contains no SQL.
  */
+import { BoundedMap } from '../../kernel/bounded-map.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { Failure } from '../../kernel/failure.ts'
 import { createTurns, type TurnKey } from '../../kernel/turns.ts'
+import type { LockWait } from './lock-wait.ts'
+import { isLockTimeout, isTimeout, LockWaitError } from './postgres-errors.ts'
+import { storageUnavailable } from './transaction.ts'
 
 /** The part of the connections that the transactions of one customer use at once. */
 const CUSTOMER_PART = 0.6
@@ -11,6 +17,8 @@ const CUSTOMER_PART = 0.6
 const ENGINE_PART = 0.2
 /** Transactions of a customer that wait; further ones are rejected with 503. */
 const WAITING_MAX = 10_000
+/** Customers whose last lock timed out that the process remembers. */
+const STALLS_MAX = 1_000
 
 /** How many connections transactions of customers use at once: of all customers, and of one. */
 export function connectionShares(size: number): {
@@ -22,14 +30,49 @@ export function connectionShares(size: number): {
   return { customers, customer: Math.max(1, customer) }
 }
 
-/** Runs `body` when it is the turn of the customer; that of the engine itself runs at once. */
-export type TakeConnection = <T>(
-  customer: TurnKey | undefined,
-  body: () => Promise<T>,
-) => Promise<T>
+/**
+ * Runs `body` when it is the turn of the customer; that of the engine itself runs at once. Adds the
+ * time until then to `wait`. Throws instead if it is over and locks of others are the reason.
+ */
+export interface TakeConnection {
+  <T>(customer: TurnKey | undefined, wait: LockWait, body: () => Promise<T>): Promise<T>
+  /** Returns the number of customers whose next transaction waits for connections of others. */
+  waitingCount(): number
+}
 
-export function createConnectionTurns(size: number): TakeConnection {
+export function createConnectionTurns(
+  size: number,
+  clock: Pick<Clock, 'elapsedMs'>,
+): TakeConnection {
   const { customers, customer: perKey } = connectionShares(size)
   const turns = createTurns(customers, { perKey, waitingPerKey: WAITING_MAX })
-  return (customer, body) => (customer === undefined ? body() : turns(customer, body))
+  const stalls = new BoundedMap<TurnKey, Stall>(STALLS_MAX)
+  const take = <T>(customer: TurnKey | undefined, wait: LockWait, body: () => Promise<T>) => {
+    if (customer === undefined) return body()
+    const sinceMs = clock.elapsedMs()
+    return turns(customer, async () => {
+      wait.add(clock.elapsedMs() - sinceMs)
+      const stall = stalls.get(customer)
+      if (wait.isOver && stall && stall.atMs > sinceMs) {
+        throw storageUnavailable(detailOf(stall.failure))
+      }
+      try {
+        return await body()
+      } catch (error) {
+        const isEnded = wait.isCancelled && isTimeout(error)
+        const failure = isEnded ? storageUnavailable(new LockWaitError()) : error
+        if (isLockTimeout(failure)) stalls.set(customer, { atMs: clock.elapsedMs(), failure })
+        throw failure
+      }
+    })
+  }
+  return Object.assign(take, { waitingCount: turns.waitingCount })
 }
+
+/** When a transaction of a customer last waited for a lock in vain. */
+interface Stall {
+  readonly atMs: number
+  readonly failure: unknown
+}
+
+const detailOf = (error: unknown): unknown => (error instanceof Failure ? error.detail : error)

@@ -229,7 +229,7 @@ export interface Database extends Reader {
   takeSpace(bytes: number): Promise<void>
   /** Returns the number of transactions of this process that wait or run. */
   queued(): number
-  /** Returns the number of transactions that wait for a connection; 0 on SQLite. */
+  /** Transactions of the engine, and customers, that wait for a connection; 0 on SQLite. */
   connectionWaits(): number
   /**
    * Returns the columns of a table, for additive migrations; empty for an unknown table. With the

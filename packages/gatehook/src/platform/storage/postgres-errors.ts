@@ -57,6 +57,8 @@ const RETRYABLE = new Set(['40001', '40P01'])
 /** Constraints that compare a row with others: unique, foreign keys, exclusion. */
 const VIOLATIONS = new Set(['23505', '23503', '23001', '23P01'])
 
+const LOCK_TIMEOUT = '55P03'
+
 /** No connection of the pool became free in time. */
 const POOL_FULL_TEXT = 'timeout exceeded when trying to connect'
 
@@ -86,6 +88,12 @@ export class StaleSnapshotError extends Error {
 export class UnreplicatedError extends Error {
   override readonly name = 'UnreplicatedError'
   readonly code = '57014'
+}
+
+/** A statement waited for locks for longer than it may in all. */
+export class LockWaitError extends Error {
+  override readonly name = 'LockWaitError'
+  readonly code = LOCK_TIMEOUT
 }
 
 /** The server has no synchronous standby, which the commit should wait for. */
@@ -203,7 +211,7 @@ export const isTimeout = (error: unknown): boolean =>
 
 /** Whether a statement exceeded `lock_timeout`; also for the translated `Failure`. */
 export const isLockTimeout = (error: unknown): boolean =>
-  codeOf(error instanceof Failure ? error.detail : error) === '55P03'
+  codeOf(error instanceof Failure ? error.detail : error) === LOCK_TIMEOUT
 
 /** A table, a schema or a function exists. */
 const EXISTS = new Set(['42P07', '42P06', '42723'])

@@ -9,6 +9,7 @@ import {
   parsePostgresAddress,
 } from '../../kernel/database-target.ts'
 import { StorageError } from './database.ts'
+import { LOCK_MS } from './lock-wait.ts'
 
 /** The time in which a connection must open, or one of the pool must become free. */
 const CONNECT_MS = 2_000
@@ -17,8 +18,6 @@ const KEEP_ALIVE_MS = 5_000
 const STATEMENT_MS = 30_000
 /** The server ends a transaction that is idle for this time, and releases its locks. */
 const IDLE_IN_TRANSACTION_MS = 30_000
-/** A statement waits for a lock for at most this time, which is below `STATEMENT_MS`. */
-const LOCK_MS = 5_000
 
 type SessionSettings = Readonly<Record<string, string | number>>
 

@@ -1,7 +1,7 @@
 /** Pipelined connections for reads outside transactions. Opens them when they are needed. */
 import type pg from 'pg'
 import { wallClock } from '../../kernel/clock.ts'
-import { isConnectionLost } from './postgres-errors.ts'
+import { isConnectionLost, isLockTimeout } from './postgres-errors.ts'
 
 /** The time in which no lane opens, after the server had no connection left. */
 const PAUSE_MS = 2_000
@@ -39,28 +39,46 @@ export function createReadLanes(open: () => Promise<pg.Client>, count: number) {
   }
 }
 
+interface LaneConnection {
+  readonly client: Promise<pg.Client>
+  /** The error of a statement that waited for a lock in vain, and delayed those behind it. */
+  blockedBy?: unknown
+}
+
 function createLane(open: () => Promise<pg.Client>) {
   let pendingCount = 0
-  let current: Promise<pg.Client> | undefined
+  let current: LaneConnection | undefined
   let isOpen = false
-  const connect = (): Promise<pg.Client> => {
-    const clear = () => {
-      if (current !== connected) return
-      current = undefined
-      isOpen = false
-    }
-    const connected = open().then((client) => {
-      client.on('end', clear)
-      isOpen = current === connected
-      return client
-    })
-    connected.catch(clear)
-    return connected
-  }
-  const drop = () => {
-    void current?.then((client) => client.end()).catch(() => undefined)
+  const leave = (connection: LaneConnection) => {
+    if (current !== connection) return
     current = undefined
     isOpen = false
+  }
+  const connect = (): LaneConnection => {
+    const clear = () => leave(connection)
+    const client = open().then((opened) => {
+      opened.on('end', clear)
+      isOpen = current === connection
+      return opened
+    })
+    client.catch(clear)
+    const connection: LaneConnection = { client }
+    return connection
+  }
+  const end = ({ client }: LaneConnection) =>
+    client.then((opened) => opened.end()).catch(() => undefined)
+  const drop = () => {
+    if (!current) return
+    void end(current)
+    leave(current)
+  }
+  /** The statements behind one that was blocked fail at once: they may wait as long each. */
+  const cut = (connection: LaneConnection, client: pg.Client, error: unknown) => {
+    if (connection.blockedBy) return
+    connection.blockedBy = error
+    leave(connection)
+    void client.end().catch(() => undefined)
+    client.connection.stream.destroy()
   }
   return {
     isOpen: () => isOpen,
@@ -68,23 +86,22 @@ function createLane(open: () => Promise<pg.Client>) {
     async use<T>(body: (client: pg.Client) => Promise<T>): Promise<T> {
       pendingCount++
       const connection = (current ??= connect())
+      let client: pg.Client | undefined
       try {
-        const client = await connection
+        client = await connection.client
         batchWrites(client)
         return await body(client)
       } catch (error) {
-        if (isConnectionLost(error) && current === connection) {
-          current = undefined
-          isOpen = false
-        }
-        throw error
+        if (client && isLockTimeout(error)) cut(connection, client, error)
+        if (isConnectionLost(error)) leave(connection)
+        throw connection.blockedBy ?? error
       } finally {
         pendingCount--
       }
     },
     drop,
     async close() {
-      await current?.then((client) => client.end()).catch(() => undefined)
+      if (current) await end(current)
     },
   }
 }

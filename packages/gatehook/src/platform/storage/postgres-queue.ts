@@ -4,17 +4,28 @@
  * of the last one.
  */
 import type pg from 'pg'
+import { wallClock } from '../../kernel/clock.ts'
 import type { Statement } from './database.ts'
+import type { LockWait } from './lock-wait.ts'
 import type { BatchStatement } from './postgres-batch.ts'
 import { type ResultShape, textWith } from './postgres-send.ts'
 import type { Session, Sessions } from './postgres-session.ts'
 
 const ignore = (): void => {}
+const commandOf = (text: string): BatchStatement => ({
+  text,
+  values: [],
+  isCommand: true,
+  resolve: ignore,
+  reject: ignore,
+})
+const limitLocks = (ms: number): string => `SET LOCAL lock_timeout = ${ms}`
 
 export class StatementQueue {
   readonly #sessions: Sessions
   readonly #session: Session
   readonly #isSingle: boolean
+  readonly #wait: LockWait | undefined
   #waiting: BatchStatement[] = []
   /** Ends with the last round trip. */
   #sending: Promise<void> = Promise.resolve()
@@ -27,11 +38,12 @@ export class StatementQueue {
   constructor(
     sessions: Sessions,
     session: Session,
-    { isSingle = false }: { readonly isSingle?: boolean },
+    { isSingle = false, wait }: { readonly isSingle?: boolean; readonly wait?: LockWait },
   ) {
     this.#sessions = sessions
     this.#session = session
     this.#isSingle = isSingle
+    this.#wait = wait
   }
 
   /** The number of statements that were added before. */
@@ -46,8 +58,13 @@ export class StatementQueue {
 
   /** Adds a command without values; `onError` runs if the command, or one before it, fails. */
   addCommand(text: string, onError: (error: unknown) => void = ignore): void {
-    const name = this.#sessions.nameOf(text)
-    this.#add({ text, name, values: [], isCommand: true, resolve: ignore, reject: onError })
+    this.#add({ ...commandOf(text), name: this.#sessions.nameOf(text), reject: onError })
+  }
+
+  /** Adds the limit for locks, after the begin of the transaction, if it has waited until now. */
+  limitLocks(): void {
+    const limitMs = this.#wait?.limitMs
+    if (limitMs !== undefined) this.#add(commandOf(limitLocks(limitMs)))
   }
 
   /** Adds a statement. `isAwaited`: it is sent when the current code waits for its result. */
@@ -100,8 +117,12 @@ export class StatementQueue {
       for (const { reject } of statements) reject(failure.error)
       return
     }
+    const limitMs = this.#sentCount > 0 ? this.#wait?.limitMs : undefined
     this.#sentCount += statements.length
-    await this.#sessions.sendBatch(this.#session, statements)
+    if (limitMs !== undefined) statements.unshift(commandOf(limitLocks(limitMs)))
+    const sentMs = wallClock.elapsedMs()
+    await this.#sessions.sendBatch(this.#session, statements, this.#wait)
+    this.#wait?.add(wallClock.elapsedMs() - sentMs)
   }
 
   /** Like `flush`; throws if a statement has failed. */

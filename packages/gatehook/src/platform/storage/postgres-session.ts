@@ -3,11 +3,14 @@
  * uses pg. Contains no transactions.
  */
 import pg from 'pg'
+import { wallClock } from '../../kernel/clock.ts'
 import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import { startInterval } from '../../kernel/interval.ts'
 import type { Log } from '../../kernel/log.ts'
 import { type ConnectionSource, createConnectionSource } from './connection-source.ts'
 import type { Promotion, Row, Statement, Value } from './database.ts'
+import { LEAST_LOCK_MS, type LockWait } from './lock-wait.ts'
+import { createLockWatch } from './lock-watch.ts'
 import { dedicate, listen } from './own-connections.ts'
 import { type BatchStatement, sendBatch } from './postgres-batch.ts'
 import {
@@ -15,6 +18,7 @@ import {
   cannotGrow,
   DurabilityLostError,
   isConnectionLost,
+  isLockTimeout,
   isStalePlan,
   StandbyError,
   translatePostgresError,
@@ -91,8 +95,8 @@ export interface Sessions {
   readonly send: SendStatement
   /** Returns the name under which a connection prepares a text; undefined: it has none. */
   nameOf(text: string): string | undefined
-  /** Sends statements in one round trip; resolves at its end. */
-  sendBatch(session: Session, statements: readonly BatchStatement[]): Promise<void>
+  /** Sends statements in one round trip; resolves at its end. `wait` limits what they wait. */
+  sendBatch(session: Session, statements: readonly BatchStatement[], wait?: LockWait): Promise<void>
   /** Reads outside a transaction. Retries once on a new connection when the first one breaks. */
   read(statement: Statement, shape?: ResultShape): Promise<(Row | Value[])[]>
   /**
@@ -162,6 +166,8 @@ export async function openSessions(
   }
   const stopComparing = comparison && startComparing(comparison, leaveFormerPrimary, log)
   const read = createRead(lanes, hosts, send)
+  // A pooler does not say which process of the server executes a statement.
+  const locks = pooler ? undefined : createLockWatch(read, log)
   return {
     place,
     size,
@@ -178,7 +184,10 @@ export async function openSessions(
     commitsInBatch: durability !== 'replica' || isSyncDelayed,
     commit: commitReplicated,
     nameOf,
-    sendBatch: (session, statements) => sendBatch(session, statements, createResult),
+    sendBatch(session, statements, wait) {
+      const sent = sendBatch(session, statements, createResult)
+      return locks ? locks.follow(session, wait, sent) : sent
+    },
     onPromotion: guard.onPromotion,
     leaveStandby() {
       if (!pool.isReplaceable()) return
@@ -192,7 +201,7 @@ export async function openSessions(
     dedicate: (use, signal) =>
       dedicate(direct ?? source, (session) => use(session, direct !== undefined), signal),
     async close() {
-      await stopComparing?.()
+      await Promise.all([stopComparing?.(), locks?.stop()])
       await Promise.all([pool.close(), lanes.close()])
       source.stop()
       direct?.stop()
@@ -200,7 +209,7 @@ export async function openSessions(
   }
 }
 
-/** A read is repeated once on a new connection when the first one breaks. */
+/** A read is repeated once on a new connection when the first one breaks, or is blocked. */
 function createRead(
   lanes: ReturnType<typeof createReadLanes>,
   { localSettings }: PostgresHosts,
@@ -209,6 +218,7 @@ function createRead(
   const sendRead = localSettings === '' ? send : sendInTransaction(send, localSettings)
   return async (statement, shape) => {
     checkValues(statement.values)
+    const startMs = wallClock.elapsedMs()
     for (let attempt = 1; ; attempt++) {
       const lane = lanes.choose()
       try {
@@ -216,8 +226,10 @@ function createRead(
       } catch (error) {
         if (isStalePlan(error)) lane.drop()
         const isElsewhere = cannotGrow(error) && lanes.pauseGrowth()
-        if (attempt > 1 || !(isElsewhere || isConnectionLost(error) || isStalePlan(error)))
-          throw translatePostgresError(error)
+        // Another statement of its lane waited for a lock.
+        const isBehind = isLockTimeout(error) && wallClock.elapsedMs() - startMs < LEAST_LOCK_MS
+        const isRepeated = isElsewhere || isBehind || isConnectionLost(error) || isStalePlan(error)
+        if (attempt > 1 || !isRepeated) throw translatePostgresError(error)
       }
     }
   }

@@ -3,8 +3,10 @@
  * `postgres-queue.ts` decides which statements are one round trip.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import { wallClock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Tx } from './database.ts'
+import type { LockWait } from './lock-wait.ts'
 import {
   isConnectionLost,
   isRetryable,
@@ -47,6 +49,8 @@ export interface TransactionMode {
   readonly isSingle?: boolean
   /** The transaction runs own code, and ends when that code waits for something else. */
   readonly endsWhenIdle?: boolean
+  /** Limits what its statements wait for locks; undefined: the session does, for each of them. */
+  readonly wait?: LockWait
 }
 
 export const READ_WRITE: TransactionMode = {
@@ -88,7 +92,7 @@ export const LONG_READ: TransactionMode = {
  * Writes that commit together hold their locks until the slowest has ended. So none of them waits
  * long for a lock, and none can wait for a transaction that waits for another one of the group.
  */
-const GROUP: TransactionMode = {
+export const GROUP: TransactionMode = {
   begin: [...READ_WRITE.begin, 'SET LOCAL lock_timeout = 50'],
 }
 
@@ -116,7 +120,9 @@ export async function runTransaction<T>(
 ): Promise<T> {
   const { sessions, guard, log } = deps
   if (sessions.waitingCount() >= QUEUE_MAX) throw storageUnavailable('the write queue is full')
+  const askedMs = wallClock.elapsedMs()
   const session = await sessions.connect()
+  mode.wait?.add(wallClock.elapsedMs() - askedMs)
   const transaction = new Transaction()
   const queue = new StatementQueue(sessions, session, mode)
   let beginError: unknown
@@ -142,6 +148,7 @@ export async function runTransaction<T>(
         beginError ??= isUnsupported(error) ? new StandbyError() : error
       })
     }
+    queue.limitLocks()
     const run = () =>
       guard.run(transaction, () =>
         change(new PostgresTx(session, queue, transaction, deps.referenceTables)),
@@ -171,11 +178,12 @@ export async function runTransaction<T>(
  */
 export async function runGroup(
   deps: TransactionDeps,
+  mode: TransactionMode,
   changes: readonly ((tx: Tx) => Promise<unknown>)[],
 ): Promise<readonly unknown[]> {
   let isCommitting = false
   try {
-    return await runTransaction(deps, GROUP, async (tx) => {
+    return await runTransaction(deps, mode, async (tx) => {
       const sums: GroupSums = new Map()
       const members = changes.map((change) => ({ change, transaction: new Transaction() }))
       const run = ({ change, transaction }: (typeof members)[number]) =>

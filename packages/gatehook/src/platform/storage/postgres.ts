@@ -28,6 +28,7 @@ import type {
 } from './database.ts'
 import { createDiskFaults } from './disk-faults.ts'
 import { CITUS_DDL, readDistribution, SERVER_HORIZON } from './distribution/citus.ts'
+import { LockWait } from './lock-wait.ts'
 import { isDamage, isDiskFull, isTimeout } from './postgres-errors.ts'
 import { HORIZON, OWN_HORIZON } from './postgres-horizon.ts'
 import { createIndexes, dropIndexes, readIndexBuilds } from './postgres-indexes.ts'
@@ -41,6 +42,7 @@ import { openSessions, type Sessions } from './postgres-session.ts'
 import { takeSpace } from './postgres-space.ts'
 import {
   ATTEMPTS_MAX,
+  GROUP,
   LONG_READ,
   ORDERED,
   READ_ONLY,
@@ -125,11 +127,9 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     return running
   }
   const transactionDeps = { sessions, guard, log: deps.log, referenceTables, track }
-  const takeConnection = createConnectionTurns(sessions.size)
-  const begin: Begin = (mode, change, customer) => {
-    const run = () => runTransaction(transactionDeps, mode, change)
-    return track(withRetries(ATTEMPTS_MAX, () => takeConnection(customer, run)).catch(faults.note))
-  }
+  const takeConnection = createConnectionTurns(sessions.size, wallClock)
+  const runRepeated = createBegin(transactionDeps, takeConnection)
+  const begin: Begin = (...args) => track(runRepeated(...args).catch(faults.note))
   const runWrite = createWrite(transactionDeps, begin, takeConnection)
   const write: Database['write'] = async (change, options) => {
     requireUsable('write')
@@ -175,7 +175,7 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     onPromotion: sessions.onPromotion,
     fault: sessions.fault,
     queued: () => transactions.size,
-    connectionWaits: () => sessions.waitingCount(),
+    connectionWaits: () => sessions.waitingCount() + takeConnection.waitingCount(),
     close() {
       // A pool that ends never resolves its waiting requests, so all transactions end first.
       closing ??= Promise.allSettled(transactions).then(() => sessions.close())
@@ -188,7 +188,21 @@ type Begin = <T>(
   mode: TransactionMode,
   change: (tx: Tx) => Promise<T>,
   customer?: TurnKey,
+  waitedMs?: number,
 ) => Promise<T>
+
+const createBegin =
+  (deps: TransactionDeps, takeConnection: TakeConnection): Begin =>
+  (mode, change, customer, waitedMs) => {
+    const wait = new LockWait(waitedMs)
+    const limited = withLimit(mode, customer, wait)
+    const run = () => runTransaction(deps, limited, change)
+    return withRetries(ATTEMPTS_MAX, () => takeConnection(customer, wait, run))
+  }
+
+/** Background work of the engine, such as migrations, has limits of its own. */
+const withLimit = (mode: TransactionMode, customer: TurnKey | undefined, wait: LockWait) =>
+  customer === undefined ? mode : { ...mode, wait }
 
 function createWrite(
   deps: TransactionDeps,
@@ -198,8 +212,12 @@ function createWrite(
   const admission = createSerialAdmission()
   const runInGroup = createWriteGroups({
     clock: wallClock,
-    runAlone: (change, customer) => begin(READ_WRITE, change, customer),
-    runTogether: (changes, customer) => takeConnection(customer, () => runGroup(deps, changes)),
+    runAlone: (change, ...of) => begin(READ_WRITE, change, ...of),
+    runTogether(changes, customer, waitedMs) {
+      const wait = new LockWait(waitedMs)
+      const mode = withLimit(GROUP, customer, wait)
+      return takeConnection(customer, wait, () => runGroup(deps, mode, changes))
+    },
   })
   // Citus may send the statements of one transaction to several servers.
   const hasGroups = deps.referenceTables.size === 0
@@ -214,14 +232,18 @@ function createWrite(
     }
     if (!options?.serializable) return begin({ ...READ_WRITE, isSingle }, change, customer)
     const violations = new Set<string>()
-    const run = () => runTransaction(deps, SERIALIZABLE, change, violations)
+    const wait = new LockWait()
+    const mode = withLimit(SERIALIZABLE, customer, wait)
+    const run = () => runTransaction(deps, mode, change, violations)
     // Most violations are met again by the second run, which then needs no run alone.
     const isRepeated = (attempt: number) => attempt > (violations.size > 0 ? 2 : 1)
-    const running = withRetries(SERIALIZABLE_ATTEMPTS_MAX, (attempt) =>
-      admission.run(customer, { attempt, isRepeated: isRepeated(attempt) }, () =>
-        takeConnection(customer, run),
-      ),
-    )
+    const running = withRetries(SERIALIZABLE_ATTEMPTS_MAX, (attempt) => {
+      const sinceMs = wallClock.elapsedMs()
+      return admission.run(customer, { attempt, isRepeated: isRepeated(attempt) }, () => {
+        wait.add(wallClock.elapsedMs() - sinceMs)
+        return takeConnection(customer, wait, run)
+      })
+    })
     deps.track(running)
     return running
   }

@@ -6,14 +6,13 @@ import { backup, DatabaseSync, type SQLInputValue, type StatementSync } from 'no
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Row, Statement, Value } from './database.ts'
+import { LOCK_MS } from './lock-wait.ts'
 import { isBusy, translateSqliteError } from './sqlite-errors.ts'
 import { checkValues } from './transaction.ts'
 
 /** Cached prepared statements of one connection; further ones evict the least recently used. */
 const STATEMENTS_MAX = 512
 
-/** The time that a write waits for the lock of another process before it fails with 503. */
-const BUSY_LIMIT_MS = 10_000
 const BUSY_PAUSE_MAX_MS = 50
 
 /** Pages that are copied between two progress reports: 256 KiB. */
@@ -157,7 +156,7 @@ export async function retryWhileBusy<T>(clock: Clock, body: () => T): Promise<T>
     try {
       return body()
     } catch (error) {
-      if (!isBusy(error) || clock.elapsedMs() - start > BUSY_LIMIT_MS) {
+      if (!isBusy(error) || clock.elapsedMs() - start > LOCK_MS) {
         throw translateSqliteError(error, () => [])
       }
     }

@@ -12,6 +12,7 @@ import {
   isTimeout,
 } from './postgres-errors.ts'
 import { type PrimaryFault, primaryFaults } from './primary-fault.ts'
+import { isBusy } from './sqlite-errors.ts'
 
 /** Whether the database could not serve a statement, or be opened; a later try may succeed. */
 export const isStorageUnavailable = (error: unknown): boolean =>
@@ -34,8 +35,13 @@ type IsCause = (error: unknown) => boolean
 const CAUSES: readonly (readonly [IsCause, string])[] = [
   [
     isLockTimeout,
-    'A statement waited 5 s for a lock of another transaction: of a node that hangs, or of ' +
+    'Statements waited up to 5 s for a lock of another transaction: of a node that hangs, or of ' +
       'another program.',
+  ],
+  [
+    isBusy,
+    'Another process holds the lock of the database for more than 5 s: a command, or another ' +
+      'program.',
   ],
   [isTimeout, 'A statement took longer than its limit, or a replica did not confirm a commit.'],
   [isPoolFull, 'Other transactions of the node held all of its connections for 2 s.'],

@@ -28,6 +28,7 @@ export class UnknownOutcome extends Error {
 
 interface GroupedWrite {
   readonly change: GroupedChange<unknown>
+  readonly sinceMs: number
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -40,7 +41,11 @@ interface GroupState {
 interface WriteGroupDeps {
   readonly clock: Pick<Clock, 'elapsedMs'>
   /** Runs a change in its own transaction, with repetitions. */
-  readonly runAlone: <T>(change: GroupedChange<T>, customer: TurnKey | undefined) => Promise<T>
+  readonly runAlone: <T>(
+    change: GroupedChange<T>,
+    customer: TurnKey | undefined,
+    waitedMs: number,
+  ) => Promise<T>
   /**
    * Runs changes in one transaction; returns their results. After any error but `UnknownOutcome`,
    * whose `cause` is the error for callers, nothing is stored.
@@ -48,6 +53,7 @@ interface WriteGroupDeps {
   readonly runTogether: (
     changes: readonly GroupedChange<unknown>[],
     customer: TurnKey | undefined,
+    waitedMs: number,
   ) => Promise<readonly unknown[]>
 }
 
@@ -70,12 +76,13 @@ export function createWriteGroups({ clock, runAlone, runTogether }: WriteGroupDe
     if (untilMs === undefined || clock.elapsedMs() < untilMs) return untilMs !== undefined
     return !pausedUntil.delete(key)
   }
+  const waitOf = ({ sinceMs }: GroupedWrite) => clock.elapsedMs() - sinceMs
   /** Returns whether the writes have ended: their callers have results. */
   const runGroup = async (key: string, members: readonly GroupedWrite[], customer?: TurnKey) => {
     if (members.length === 1 || isPaused(key)) return false
     try {
       const changes = members.map(({ change }) => change)
-      const values = await runTogether(changes, customer)
+      const values = await runTogether(changes, customer, waitOf(members[0]!))
       for (const [at, { resolve }] of members.entries()) resolve(values[at])
       return true
     } catch (error) {
@@ -93,8 +100,8 @@ export function createWriteGroups({ clock, runAlone, runTogether }: WriteGroupDe
   ) => {
     state.running++
     if (!(await runGroup(key, members, customer))) {
-      const ends = members.map(({ change, resolve, reject }) =>
-        runAlone(change, customer).then(resolve, reject),
+      const ends = members.map((member) =>
+        runAlone(member.change, customer, waitOf(member)).then(member.resolve, member.reject),
       )
       await Promise.all(ends)
     }
@@ -107,10 +114,12 @@ export function createWriteGroups({ clock, runAlone, runTogether }: WriteGroupDe
     let state = states.get(key)
     if (!state) states.set(key, (state = { running: 0, waiting: [] }))
     const current = state
-    if (current.waiting.length >= WAITING_MAX) return runAlone(change, customer)
+    if (current.waiting.length >= WAITING_MAX) return runAlone(change, customer, 0)
     return new Promise((resolve, reject) => {
       // Another caller's write can start it.
-      const member = { change: AsyncLocalStorage.bind(change), resolve, reject } as GroupedWrite
+      const sinceMs = clock.elapsedMs()
+      const bound = AsyncLocalStorage.bind(change)
+      const member = { change: bound, sinceMs, resolve, reject } as GroupedWrite
       if (current.running < RUNNING_MAX) void start(key, current, [member], customer)
       else current.waiting.push(member)
     })
