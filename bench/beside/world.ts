@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { BENCH_KEY } from '../data.ts'
 import type { DatabaseName } from '../database.ts'
@@ -102,6 +103,8 @@ export async function openWorld(name: DatabaseName, { hasLeaving, progress }: Wo
       if (name === 'sqlite') fillSqlite(file, fillText(id, userId, orders, 'sqlite'))
       else await fillPostgres(url, fillText(id, userId, orders, 'postgres'))
     }
+    // The server has closed idle connections meanwhile: the process notices it before it uses them.
+    await pause(1_000)
     progress(`${name}: prepares ${(SMALL_EVENTS + LARGE_EVENTS).toLocaleString('en')} events`)
     await recordEvents(server, customers.noisyKeys[0]!)
     progress(`${name}: prepares ${LARGE_ROWS} rows of 195 kB`)
