@@ -1,32 +1,55 @@
 /** Pipelined connections for reads outside transactions. Opens them when they are needed. */
 import type pg from 'pg'
-import { wallClock } from '../../kernel/clock.ts'
+import { BoundedMap } from '../../kernel/bounded-map.ts'
+import { type Clock, wallClock } from '../../kernel/clock.ts'
+import { LOCK_MS } from './lock-wait.ts'
 import { isConnectionLost, isLockTimeout } from './postgres-errors.ts'
 
 /** The time in which no lane opens, after the server had no connection left. */
 const PAUSE_MS = 2_000
+/** Statements that waited for a lock in vain share a lane for this time after the last of them. */
+const BLOCKED_MS = 2 * LOCK_MS
+const BLOCKED_MAX = 100
 
 interface ReadLane {
-  use<T>(body: (client: pg.Client) => Promise<T>): Promise<T>
+  /** `onBlocked` is called if the statement of `body` has waited for a lock in vain. */
+  use<T>(body: (client: pg.Client) => Promise<T>, onBlocked: () => void): Promise<T>
   /** The next use gets a new connection. */
   drop(): void
 }
 
-/** Creates pipelined connections; each statement uses the one with the fewest pending. */
-export function createReadLanes(open: () => Promise<pg.Client>, count: number) {
+/**
+ * Creates pipelined connections; each statement uses the one with the fewest pending. While another
+ * program holds a lock, the statements that need it use the first one, and all others the rest.
+ */
+export function createReadLanes(
+  open: () => Promise<pg.Client>,
+  count: number,
+  clock: Pick<Clock, 'elapsedMs'> = wallClock,
+) {
   const lanes = Array.from({ length: count }, () => createLane(open))
+  /** The texts of these statements, with the end of the time. */
+  const blocked = new BoundedMap<string, number>(BLOCKED_MAX)
+  const lanesFor = (text: string) => {
+    for (const [other, untilMs] of blocked) {
+      if (untilMs <= clock.elapsedMs()) blocked.delete(other)
+    }
+    if (blocked.size === 0 || count === 1) return lanes
+    return blocked.has(text) ? lanes.slice(0, 1) : lanes.slice(1)
+  }
   let growsFromMs = Number.NEGATIVE_INFINITY
   const openLanes = () => lanes.filter(({ isOpen }) => isOpen())
   return {
-    choose(): ReadLane {
-      const open = wallClock.elapsedMs() < growsFromMs ? openLanes() : []
-      return (open.length > 0 ? open : lanes).reduce((best, other) =>
+    choose(text: string): ReadLane {
+      const open = clock.elapsedMs() < growsFromMs ? openLanes() : []
+      return (open.length > 0 ? open : lanesFor(text)).reduce((best, other) =>
         other.pendingCount() < best.pendingCount() ? other : best,
       )
     },
+    noteBlocked: (text: string) => void blocked.set(text, clock.elapsedMs() + BLOCKED_MS),
     /** For a moment uses open lanes only. Returns whether there is one. */
     pauseGrowth(): boolean {
-      growsFromMs = wallClock.elapsedMs() + PAUSE_MS
+      growsFromMs = clock.elapsedMs() + PAUSE_MS
       return openLanes().length > 0
     },
     /** All lanes connect again. */
@@ -83,7 +106,7 @@ function createLane(open: () => Promise<pg.Client>) {
   return {
     isOpen: () => isOpen,
     pendingCount: () => pendingCount,
-    async use<T>(body: (client: pg.Client) => Promise<T>): Promise<T> {
+    async use<T>(body: (client: pg.Client) => Promise<T>, onBlocked: () => void): Promise<T> {
       pendingCount++
       const connection = (current ??= connect())
       let client: pg.Client | undefined
@@ -92,7 +115,10 @@ function createLane(open: () => Promise<pg.Client>) {
         batchWrites(client)
         return await body(client)
       } catch (error) {
-        if (client && isLockTimeout(error)) cut(connection, client, error)
+        if (client && isLockTimeout(error)) {
+          onBlocked()
+          cut(connection, client, error)
+        }
         if (isConnectionLost(error)) leave(connection)
         throw connection.blockedBy ?? error
       } finally {

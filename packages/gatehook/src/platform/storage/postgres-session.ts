@@ -220,9 +220,10 @@ function createRead(
     checkValues(statement.values)
     const startMs = wallClock.elapsedMs()
     for (let attempt = 1; ; attempt++) {
-      const lane = lanes.choose()
+      const lane = lanes.choose(statement.text)
       try {
-        return (await lane.use((client) => sendRead(client, statement, shape))).rows
+        const send = (client: pg.Client) => sendRead(client, statement, shape)
+        return (await lane.use(send, () => lanes.noteBlocked(statement.text))).rows
       } catch (error) {
         if (isStalePlan(error)) lane.drop()
         const isElsewhere = cannotGrow(error) && lanes.pauseGrowth()

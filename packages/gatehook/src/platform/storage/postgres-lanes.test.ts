@@ -1,0 +1,44 @@
+/** §18.1: reads that wait for a lock leave connections to the others (PostgreSQL). */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { LOCK_MS } from './lock-wait.ts'
+import { createReadLanes } from './postgres-lanes.ts'
+
+const COUNT = 4
+
+/** The part of a client of pg that a lane uses. */
+function openClient() {
+  const stream = { writableCorked: 0, cork() {}, uncork() {}, destroy() {} }
+  return { on() {}, end: async () => {}, connection: { stream } }
+}
+
+test('statements that waited for a lock in vain share a lane for a time', async () => {
+  const clock = { ms: 0, elapsedMs: () => clock.ms }
+  const lanes = createReadLanes(async () => openClient() as never, COUNT, clock)
+  const lanesOf = async (text: string) => {
+    const used = new Set<object>()
+    const gate = Promise.withResolvers<void>()
+    const uses: Promise<void>[] = []
+    for (let n = 0; n < 3 * COUNT; n++) {
+      const lane = lanes.choose(text)
+      used.add(lane)
+      const use = lane.use(
+        () => gate.promise,
+        () => {},
+      )
+      uses.push(use)
+    }
+    gate.resolve()
+    await Promise.all(uses)
+    return used
+  }
+  assert.equal((await lanesOf('locked')).size, COUNT, 'before, all lanes')
+  lanes.noteBlocked('locked')
+  const locked = await lanesOf('locked')
+  assert.equal(locked.size, 1)
+  const others = await lanesOf('other')
+  assert.equal(others.size, COUNT - 1)
+  assert.ok(others.isDisjointFrom(locked))
+  clock.ms = 2 * LOCK_MS
+  assert.equal((await lanesOf('locked')).size, COUNT, 'later, all lanes again')
+})
