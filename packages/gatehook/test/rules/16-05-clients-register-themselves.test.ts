@@ -210,3 +210,51 @@ test('an address registers 10 clients an hour; unused ones end after 90 days', a
     [second],
   )
 })
+
+test('addresses together register 1,000 clients an hour', async (t) => {
+  const { app, admin, anonymous } = await openOauthFixture(t, 'sqlite', open)
+  const register = async (n: number, payload: object = METADATA) => {
+    const remoteAddress = `127.1.0.${n}`
+    const headers = { host: 'localhost' }
+    const request = { method: 'POST', url: PATH, headers, payload, remoteAddress } as const
+    const reply = await app.inject(request)
+    return { status: reply.statusCode, wait: Number(reply.headers['retry-after']) }
+  }
+  // A mistake counts, too, and stores nothing.
+  for (let n = 0; n < 990; n++) assert.equal((await register(1 + (n % 99), {})).status, 400)
+  for (let n = 0; n < 10; n++) assert.equal((await register(100 + n)).status, 201)
+  const refused = await register(200)
+  assert.equal(refused.status, 429)
+  assert.ok(refused.wait > 0 && refused.wait <= 3600, String(refused.wait))
+  assert.equal((await anonymous.post(PATH, METADATA)).status, 429)
+  const { key } = (await admin.post('/admin/keys', { name: 'k', scopes: ['clients:write'] })).body
+  assert.equal((await anonymous.post(PATH, METADATA, { 'x-api-key': key })).status, 201)
+  await admin.post('/admin/clock', { advance_s: 3601 })
+  assert.equal((await register(200)).status, 201)
+})
+
+test('the audit row of a registration has at most 500 bytes of its claims', async (t) => {
+  const { app, anonymous } = await openOauthFixture(t, 'sqlite', open)
+  const long = (n: number) => `https://${`${n}${'h'.repeat(40)}.`.repeat(4)}example/cb?p=`
+  const most = (uris: string[], bytes: number) =>
+    uris.map((uri) => uri + 'a'.repeat(Math.floor(bytes / uris.length) - uri.length - 3))
+  for (const claims of [
+    { redirect_uris: most([long(1), long(2), long(3), long(4), long(5)], 9500) },
+    { redirect_uris: Array.from({ length: 50 }, (_, n) => `https://x${n}.example/cb`) },
+    { client_name: '\u{1F511}'.repeat(60), redirect_uris: [long(1), 'com.example.app:/cb'] },
+    { client_name: '\\'.repeat(60), redirect_uris: [`com.${'a'.repeat(1000)}:/cb`, CALLBACK] },
+    { software_id: 'x'.repeat(9000), redirect_uris: [CALLBACK] },
+  ]) {
+    const { status, body, text } = await anonymous.post(PATH, { ...METADATA, ...claims })
+    assert.equal(status, 201, text)
+    const row = await app.db.get(
+      sql`SELECT detail FROM gh_audit WHERE target = ${body.client_id as string}`,
+    )
+    const detail = String(row!.detail)
+    assert.ok(Buffer.byteLength(detail) <= 500, detail.slice(0, 600))
+    const { name, redirect_uris, redirect_hosts } = JSON.parse(detail)
+    assert.equal(name, body.client_name)
+    assert.equal(redirect_uris, claims.redirect_uris.length)
+    assert.ok(redirect_hosts.length > 0)
+  }
+})

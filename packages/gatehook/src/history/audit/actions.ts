@@ -20,7 +20,11 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'audit.start': of('`audit`', 'The hash chain began; the first row of the chain.'),
   'client.create': of('client', 'A client was registered.'),
   'client.delete': of('client', 'A client was deleted; its sessions and consents ended.'),
-  'client.register': of('client', 'A client registered itself; `detail` has what it says.'),
+  'client.register': of(
+    'client',
+    'A client registered itself; `detail` has its name, the number and the hosts of its redirect ' +
+      'URIs, in at most 500 bytes.',
+  ),
   'client.rotate_secret': of('client', 'A client got a new secret.'),
   'client.update': of('client', 'A client was changed; `detail` has the new values.'),
   'clock.set': of('`clock`', 'The test clock was set.'),

@@ -25,17 +25,26 @@ import {
   secrets,
 } from './client-administration.ts'
 import { MAX_DOCUMENT_BYTES } from './client-document.ts'
-import { isObject, MetadataFault, readClientMetadata } from './client-metadata.ts'
+import {
+  type ClientMetadata,
+  isObject,
+  MetadataFault,
+  readClientMetadata,
+} from './client-metadata.ts'
 import * as store from './client-store.ts'
 import { deleteConsentsAtClient } from './consent-store.ts'
 import { NO_STORE, OauthError, respondWithErrors } from './oauth-error.ts'
 import { oauthOperations } from './operations.ts'
+import { displayHost } from './redirect-uri.ts'
 
 const REGISTER_SCOPE = 'clients:write'
 /** The first is the default of RFC 7591 §2. */
 const METHODS = ['client_secret_basic', 'client_secret_post', 'none', 'private_key_jwt'] as const
 const MAX_OPEN_CLIENTS = 10_000
 const PER_ADDRESS = { limit: 10, windowMs: 3_600_000 } as const
+/** Addresses are cheap, and rows of the audit trail stay. */
+const IN_ALL = { limit: 1000, windowMs: 3_600_000 } as const
+const MAX_DETAIL_BYTES = 500
 const PURGED_AT_ONCE = 100
 
 export interface RegistrationDeps extends AuditContext {
@@ -84,10 +93,12 @@ async function authenticateRegistrar(
     const headers = { 'www-authenticate': `${challenge}, ApiKey` }
     throw new OauthError('invalid_token', `Send a key with the scope ${REGISTER_SCOPE}.`, headers)
   }
-  const key = `client registration ${addressBlock(call.address)}`
-  const { allowed, resetMs } = await limiter.take([{ key, rate: PER_ADDRESS }])
+  const { allowed, resetMs, limit } = await limiter.take([
+    { key: `client registration ${addressBlock(call.address)}`, rate: PER_ADDRESS },
+    { key: 'client registration in all', rate: IN_ALL },
+  ])
   if (allowed) return undefined
-  throw new Failure('rate_limited', `At most ${PER_ADDRESS.limit} registrations an hour.`, {
+  throw new Failure('rate_limited', `At most ${limit.rate.limit} registrations an hour.`, {
     headers: { 'retry-after': String(retryAfterS(resetMs)) },
   })
 }
@@ -121,7 +132,7 @@ async function register(deps: RegistrationDeps, call: Call, owner: Principal | u
     await makeSpace(tx, owner)
     await store.insertClient(tx, row)
     if (secret) await secrets.add(tx, { id, scope: row.scope }, hashSecret(secret), now)
-    const detail = { name, redirect_uris: redirectUris, public: isPublic }
+    const detail = auditDetail(metadata)
     const maker = owner && { ...owner, id: owner.subject }
     const entry = { actor: actorOf(call, maker), action: 'client.register', target: id, detail }
     await recordAudit(tx, { ...entry, scope: owner?.scope }, deps)
@@ -139,6 +150,22 @@ async function register(deps: RegistrationDeps, call: Call, owner: Principal | u
     id_token_signed_response_alg: idTokenAlgorithm,
     scope: scopes.join(' '),
   }
+}
+
+/** Returns what the audit trail keeps of the claims: hosts as long as they have space. */
+function auditDetail({ name, redirectUris, authenticationMethod }: ClientMetadata) {
+  const hosts: string[] = []
+  const detail = {
+    name,
+    public: authenticationMethod === 'none',
+    redirect_uris: redirectUris.length,
+    redirect_hosts: hosts,
+  }
+  for (const host of new Set(redirectUris.map(displayHost))) {
+    hosts.push(host)
+    if (Buffer.byteLength(JSON.stringify(detail)) > MAX_DETAIL_BYTES) hosts.pop()
+  }
+  return detail
 }
 
 function readMetadata(body: unknown) {
