@@ -16,6 +16,8 @@ import { ended, type Node, openReceiver, seeded } from './kill.ts'
 export interface EmissionKillOptions {
   readonly seed: number
   readonly rounds: number
+  /** Ends the rounds earlier. */
+  readonly minutes: number
   /** The applications that emit. */
   readonly clients: readonly EmitterName[]
   /** Keeps the packages of the applications; default: a temporary folder. */
@@ -44,7 +46,7 @@ export interface EmissionKillResult {
   readonly seconds: number
 }
 
-const DELIVERED_WITHIN_MS = 180_000
+const DELIVERED_WITHIN_MS = 600_000
 const RESTART_MS = 100
 const NODES = 2
 
@@ -126,34 +128,38 @@ function openClients(emitters: readonly Emitter[], url: string) {
   }
 }
 
-type StartNode = () => Promise<Node>
-
-/** Nodes that run; one that ends at its start, without a database, is started again. */
-async function openNodes(start: StartNode) {
+/** Nodes that run. One that ends is started again, as a supervisor would. */
+async function openNodes(start: () => Promise<Node>) {
+  const current: (Node | undefined)[] = []
+  const starting: Promise<void>[] = []
   let isOver = false
-  const restart = async (): Promise<Node | undefined> => {
-    while (!isOver) {
-      const node = await start().catch(() => undefined)
-      if (node) return node
-      await pause(100)
+  const startAgain = async (at: number): Promise<void> => {
+    current[at] = undefined
+    while (!isOver && !current[at]) {
+      current[at] = await start().catch(() => undefined)
+      if (!current[at]) await pause(RESTART_MS)
     }
-    return undefined
+    current[at]?.child.once('exit', () => {
+      if (!isOver) starting[at] = startAgain(at)
+    })
   }
-  const running = Array.from({ length: NODES }, restart)
-  const [first] = await Promise.all(running)
+  for (let at = 0; at < NODES; at++) starting[at] = startAgain(at)
+  await Promise.all(starting)
   return {
-    first: first!,
-    async kill(at: number) {
-      const child = (await running[at])!.child
+    first: current[0]!,
+    /** Kills a node, if one listens: that of the position, or another one. */
+    async kill(position: number): Promise<boolean> {
+      const child = (current[position] ?? current.find((node) => node !== undefined))?.child
+      if (!child) return false
       child.kill('SIGKILL')
       await ended(child)
-      running[at] = restart()
+      return true
     },
     async stop() {
-      await Promise.all(running)
       isOver = true
-      for (const node of await Promise.all(running)) node?.child.kill('SIGTERM')
-      for (const node of await Promise.all(running)) if (node) await ended(node.child)
+      await Promise.all(starting)
+      for (const node of current) node?.child.kill('SIGTERM')
+      for (const node of current) if (node) await ended(node.child)
     },
   }
 }
@@ -179,7 +185,10 @@ export async function killWhileEmitting(
     closing.unshift(clients.stop)
     const kills: Record<string, number> = {}
     let inFlight = 0
-    for (let round = 1; round <= rounds; round++) {
+    const untilMs = startMs + options.minutes * 60_000
+    let round = 0
+    while (round < rounds && performance.now() < untilMs) {
+      round += 1
       await pause(50 + random() * 400)
       const target = (['client', 'node', 'server'] as const)[Math.floor(random() * 3)]!
       const place = random()
@@ -188,12 +197,12 @@ export async function killWhileEmitting(
         inFlight += receiver.countAtRisk(target === 'server' ? 'server' : 'process')
       }
       let killed: string = target
-      if (target === 'client') killed = await clients.kill(Math.floor(place * emitters.length))
-      if (target === 'node') await nodes.kill(Math.floor(place * NODES))
       if (target === 'server') {
         await server.halt('kill')
         await pause(waits)
         await server.start()
+      } else if (target === 'client' || !(await nodes.kill(Math.floor(place * NODES)))) {
+        killed = await clients.kill(Math.floor(place * emitters.length))
       }
       kills[killed] = (kills[killed] ?? 0) + 1
       if (round % 25 === 0) report(`round ${round}: ${clients.acknowledged.size} commits`)
@@ -208,7 +217,7 @@ export async function killWhileEmitting(
     const doubled = receiver.countDoubled()
     const seconds = Math.round((performance.now() - startMs) / 1000)
     const counts = { committed, acknowledged, lost, phantom, doubled, inFlight }
-    return { seed, rounds, kills, commits, ownEnds: clients.ownEnds(), ...counts, seconds }
+    return { seed, rounds: round, kills, commits, ownEnds: clients.ownEnds(), ...counts, seconds }
   } finally {
     for (const close of closing) await close()
   }

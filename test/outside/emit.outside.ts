@@ -7,9 +7,15 @@ import { test } from 'node:test'
 import { killWhileEmitting } from '../chaos/emission-kill.ts'
 
 test('kill -9 loses no emitted event, and adds none', async (t) => {
-  const result = await killWhileEmitting({ seed: 17, rounds: 30, clients: ['pg', 'psycopg'] })
+  const result = await killWhileEmitting({
+    seed: 17,
+    rounds: 30,
+    minutes: 8,
+    clients: ['pg', 'psycopg'],
+  })
   t.diagnostic(JSON.stringify(result))
   assert.deepEqual([result.lost, result.phantom], [0, 0])
+  assert.equal(result.rounds, 30)
   assert.ok(result.acknowledged > 100, `${result.acknowledged} commits`)
   assert.ok(result.doubled <= result.inFlight, `${result.doubled} doubled`)
 })
