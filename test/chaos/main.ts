@@ -27,7 +27,7 @@ const SCENARIOS: readonly ChaosScenario[] = [
   ...deliveryFaults,
   ...operatorFaults,
 ]
-const LIMIT_MS = 240_000
+const LIMIT_MS = 600_000
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

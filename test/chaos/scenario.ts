@@ -49,7 +49,7 @@ export interface ChaosScenario {
   readonly nodes: readonly number[]
   /** Words of the product for the fault, within a minute. The first one is in the table. */
   readonly words?: readonly RegExp[]
-  /** Default: four minutes. */
+  /** Default: ten minutes. */
   readonly limitMs?: number
   /** Says which program of the machine is missing. */
   readonly missing?: () => string | undefined
