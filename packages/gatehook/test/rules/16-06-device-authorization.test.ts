@@ -137,6 +137,26 @@ for (const { name } of databases) {
     assert.match(gone.text, /No device waits for this code/)
   })
 
+  test(`a code is of its client, and of nobody after ten minutes [${name}]`, async (t) => {
+    const fixture = await openOauthFixture(t, name, clock)
+    const { app, admin, person } = fixture
+    const own = deviceOf(fixture, await createDeviceClient(fixture))
+    const other = deviceOf(fixture, await createDeviceClient(fixture))
+    const approve = async () => {
+      const { device_code, user_code } = (await own.request()).body
+      await decide(openBrowser(app), user_code, person)
+      return device_code
+    }
+    const approved = await approve()
+    assert.equal((await other.poll(approved)).body.error, 'invalid_grant')
+    assert.equal((await own.poll(approved)).status, 200)
+    const [unused, late] = [await approve(), (await own.request()).body]
+    await admin.post('/admin/clock', { advance_s: 600, freeze: true })
+    assert.equal((await own.poll(unused)).body.error, 'expired_token')
+    const page = await enterCode(openBrowser(app), late.user_code, person)
+    assert.match(page.text, /No device waits for this code/)
+  })
+
   test(`an approval ends with what it depends on [${name}]`, async (t) => {
     const fixture = await openOauthFixture(t, name)
     const { app, admin, anonymous, createPerson } = fixture
