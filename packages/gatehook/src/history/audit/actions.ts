@@ -128,7 +128,11 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'person.export': of('person', 'The data of a person was exported.'),
   'person.login': of('person', 'A person signed in: `POST /auth/login`, or the sign-in page.'),
   'person.logout': of('person', 'A person signed out at the sign-in page to use another account.'),
-  'person.password': of('person', 'A person got a new password; other sessions ended.'),
+  'person.password': of(
+    'person',
+    'A person got a new password; other sessions ended, and the passkeys unless ' +
+      '`detail.kept_passkeys` is true.',
+  ),
   'person.password_reset': of(
     'person',
     'A person set a new password with the token of a mail; all sessions ended.',

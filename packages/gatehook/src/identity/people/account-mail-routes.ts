@@ -4,6 +4,7 @@
  */
 
 import type { MailTemplates } from '../../platform/mail/mailer.ts'
+import type { MailFacts } from '../../platform/mail/message.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import { implement } from '../../protocol/http/operation.ts'
@@ -15,6 +16,7 @@ import {
 } from './account-mail.ts'
 import { type MailWording, writeMail } from './mail-texts.ts'
 import { TOKEN_LIFE_MINUTES } from './mail-tokens.ts'
+import { reportsPasswords } from './own-password.ts'
 import { passwordResetTemplates, requestPasswordReset, resetPassword } from './password-reset.ts'
 import {
   resendVerification,
@@ -64,6 +66,10 @@ export function accountMailTemplates(deps: AccountMailDeps, wording: MailWording
   return {
     ...(signUp && signUpTemplates(deps, wording)),
     ...(hasPasswordReset && passwordResetTemplates(deps, wording)),
+    ...(reportsPasswords(deps.context.directory) && {
+      password_changed: async (_tx: Tx, facts: Pick<MailFacts, 'email' | 'passkeys'>) =>
+        writeMail(wording, 'passwordChanged', { ...facts, validMinutes: TOKEN_LIFE_MINUTES }),
+    }),
     ...(hasMailNames && {
       ...usernameChangeTemplates(deps, wording),
       passkey_added: async (_tx: Tx, { email }: { readonly email: string }) =>

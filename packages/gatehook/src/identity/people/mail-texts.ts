@@ -64,7 +64,10 @@ const DEFAULT_TEXTS: Readonly<Record<MailOccasion, (facts: MailFacts) => MailCon
   passwordChanged: (facts) => ({
     subject: `Your password for ${facts.service} was changed`,
     text: paragraphs(
-      `The password of ${facts.email} at ${facts.service} was changed, and all sessions ended.`,
+      `The password of ${facts.email} at ${facts.service} was changed, and other sessions ended.`,
+      facts.passkeys
+        ? `Passkeys still sign in to the account: ${facts.passkeys}.`
+        : 'No passkey signs in to the account any more.',
       'If you did not change it, request a new password now.',
     ),
   }),
@@ -90,12 +93,12 @@ const oneLine = (text: string): string => text.replace(/[\x00-\x1f\x7f]+/g, ' ')
 export function writeMail(
   { service, links = {}, texts = {} }: MailWording,
   occasion: MailOccasion,
-  { email, token, validMinutes }: Pick<MailFacts, 'email' | 'token' | 'validMinutes'>,
+  { email, token, passkeys, validMinutes }: Omit<MailFacts, 'service' | 'link'>,
 ): MailContent & { readonly to: string } {
   const page = LINK_OF[occasion]
   const template = page && links[page]
   const link = token === undefined ? undefined : template?.replaceAll('{token}', token)
-  const facts = { service: oneLine(service), email, token, link, validMinutes }
+  const facts = { service: oneLine(service), email, token, link, passkeys, validMinutes }
   const { subject, text, html } = (texts[occasion] ?? DEFAULT_TEXTS[occasion])(facts)
   return { to: email, subject, text, html }
 }

@@ -23,8 +23,7 @@ import {
 import { type MailWording, writeMail } from './mail-texts.ts'
 import { exchangeMailToken } from './mail-token-exchange.ts'
 import { insertMailToken, TOKEN_LIFE_MINUTES } from './mail-tokens.ts'
-import { deletePasskeysOf } from './passkey-store.ts'
-import { signOutEverywhere } from './sign-out.ts'
+import { replacePassword } from './sign-out.ts'
 import * as store from './store.ts'
 
 const validMinutes = TOKEN_LIFE_MINUTES
@@ -51,8 +50,6 @@ export function passwordResetTemplates(deps: AccountMailDeps, wording: MailWordi
       // To the stored address: another spelling may be another mailbox.
       return writeMail(wording, 'resetPassword', { email, token, validMinutes })
     },
-    password_changed: async (_tx, { email }: { readonly email: string }) =>
-      writeMail(wording, 'passwordChanged', { email, validMinutes }),
   }
 }
 
@@ -79,12 +76,11 @@ export function resetPassword(
         throw invalidMailToken()
       }
       const { username, scope } = credential
-      await deletePasskeysOf(tx, resource, person!)
-      await signOutEverywhere(tx, context, { ...credential, password: hash })
+      await replacePassword(tx, context, credential, hash)
       await store.confirmName(tx, credential)
       await outbox.enqueue(tx, 'password_changed', {
         scope: scope as Scope,
-        payload: { email: username },
+        payload: { email: username, passkeys: 0 },
       })
       const target = String(person)
       const actor = actorOf(call, { kind: 'person', id: target, name: username, scope })

@@ -181,7 +181,7 @@ export function createPeople(
     },
     repeatUpdate: (id, patch, actor) => updatePerson(admin, context, id, patch, { actor }),
     routes: [
-      ...signInRoutes({ admin, people: signInApi, devices, tokens, verifyPassword, context }),
+      ...signInRoutes({ ...accountMail, people: signInApi, devices, tokens, verifyPassword }),
       ...accountMailRoutes({ ...accountMail, devices, verifyPassword }),
       ...passkeyRoutes({
         admin,

@@ -30,7 +30,6 @@ import {
 } from './identities.ts'
 import { personAccountKey } from './login.ts'
 import { namespaceOf } from './namespace.ts'
-import { deletePasskeysOf } from './passkey-store.ts'
 import type { Hasher } from './password.ts'
 import {
   findPasswordError,
@@ -39,7 +38,7 @@ import {
   rejectCommonPassword,
 } from './password-policy.ts'
 import { type Directory, type DirectoryRow, nameOf, parseScopes } from './person.ts'
-import { type SignOutDeps, signOutEverywhere } from './sign-out.ts'
+import { replacePassword, type SignOutDeps, signOutEverywhere } from './sign-out.ts'
 import * as store from './store.ts'
 
 /** The longest role and the longest name of a customer, in characters. */
@@ -259,8 +258,7 @@ export async function setPassword(
   await admin.write(async (tx) => {
     const credential = await store.lockCredential(tx, directory.resource, id)
     if (credential) {
-      await signOutEverywhere(tx, context, { ...credential, password })
-      await deletePasskeysOf(tx, directory.resource, id)
+      await replacePassword(tx, context, credential, password)
     } else {
       const row = await directory.find(tx, scope, id)
       if (!row) throw new Failure('not_found')

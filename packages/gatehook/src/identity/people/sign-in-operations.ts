@@ -16,6 +16,11 @@ const loginInput = (names: NameReach) => ({
 const ownPasswordInput = {
   current: password,
   new: newPassword(MIN_LENGTH.person).deferred(),
+  keep_passkeys: b
+    .bool()
+    .optional()
+    .describe('Whether the passkeys still sign in. Default: they are deleted.')
+    .example(true),
 }
 
 export type LoginInput = ValuesOf<ReturnType<typeof loginInput>>
@@ -35,7 +40,9 @@ export const signInOperations = (names: NameReach) => ({
   changePassword: operation('POST /auth/password', {
     id: 'change_own_password',
     summary: 'Change the own password',
-    description: 'The other sessions of the person end.',
+    description:
+      'The other sessions of the person end, and the passkeys unless `keep_passkeys` is true. A ' +
+      'mail tells the person.',
     input: ownPasswordInput,
     bodyCode: 'invalid_request',
     errors: ['invalid_credentials', 'validation_failed', 'first_party_required'],

@@ -1,8 +1,10 @@
-/** Ends everything in which a person is signed in (§4.5, §6.9). */
+/** Ends everything in which a person is signed in (§4.5, §6.9), alone or with a new password. */
 
 import type { Scope } from '../../kernel/principal.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { Tokens } from '../tokens/api.ts'
+import { deletePasskeysOf } from './passkey-store.ts'
+import type { Directory } from './person.ts'
 import * as store from './store.ts'
 
 export interface SignOutDeps {
@@ -26,4 +28,24 @@ export async function signOutEverywhere(
   await store.updateCredential(tx, credential)
   tx.afterCommit(() => evict(id))
   return tokens.revokeSessionsOfPerson(tx, scope as Scope, String(id), exceptSession)
+}
+
+/**
+ * Stores the new password of a locked credential, and ends what the old one opened: the sessions
+ * except `exceptSession`, and the passkeys, which someone who knew it may have added (§16.12).
+ */
+export async function replacePassword(
+  tx: Tx,
+  deps: SignOutDeps & { readonly directory: Pick<Directory, 'resource'> },
+  credential: store.CredentialRow,
+  password: string,
+  { exceptSession, keepsPasskeys = false }: PasswordReplacement = {},
+): Promise<void> {
+  await signOutEverywhere(tx, deps, { ...credential, password }, exceptSession)
+  if (!keepsPasskeys) await deletePasskeysOf(tx, deps.directory.resource, credential.id)
+}
+
+interface PasswordReplacement {
+  readonly exceptSession?: string | undefined
+  readonly keepsPasskeys?: boolean
 }

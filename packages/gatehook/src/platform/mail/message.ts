@@ -51,6 +51,8 @@ export interface MailFacts {
   readonly token?: string | undefined
   /** The page of `links` with the token; undefined if no page is declared. */
   readonly link?: string | undefined
+  /** With `passwordChanged`: the number of passkeys that still sign in. */
+  readonly passkeys?: number | undefined
   /** The minutes for which the token is valid. */
   readonly validMinutes: number
 }
@@ -78,8 +80,8 @@ export interface MailOptions {
   readonly links?: MailLinks
   /**
    * Replaces the texts of the engine: `verifyEmail`, `existingAccount`, `resetPassword`,
-   * `passwordChanged`, `confirmUsername`, `usernameChanged`. A text is a function of service,
-   * email, token, link and minutes.
+   * `passwordChanged`, `confirmUsername`, `usernameChanged`, `passkeyAdded`. A text is a function
+   * of service, email, token, link, passkeys and minutes.
    */
   readonly texts?: { readonly [O in MailOccasion]?: (facts: MailFacts) => MailContent }
 }
