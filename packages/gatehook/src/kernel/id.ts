@@ -7,6 +7,7 @@ const RANDOM_CHARACTERS = 14
 /** The characters of an id after its prefix. */
 export const TIME_ORDERED_CHARACTERS = TIME_CHARACTERS + RANDOM_CHARACTERS
 const COUNTER_CHARACTERS = 3
+const COUNT_MAX = 62 ** COUNTER_CHARACTERS - 1
 
 /** Generates an id, for example `evt_0VhKq3Zr…`, whose text order is time order. */
 export function createTimeOrderedId(prefix: string, nowMs: number, random: Random): string {
@@ -29,9 +30,13 @@ export function createIdSequence(prefix: string, random: Random): (nowMs: number
   return (nowMs) => {
     count = nowMs === lastMs ? count + 1 : 0
     lastMs = nowMs
+    if (count > COUNT_MAX) {
+      count = 0
+      lastMs += 1
+    }
     const counter = encodeBase62(count, COUNTER_CHARACTERS)
     const rest = randomBase62(random, RANDOM_CHARACTERS - COUNTER_CHARACTERS)
-    return prefix + timePart(nowMs) + counter + rest
+    return prefix + timePart(lastMs) + counter + rest
   }
 }
 

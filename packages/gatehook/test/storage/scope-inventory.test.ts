@@ -34,7 +34,10 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
     'outbound/webhooks/replay-store.ts nextOfCustomer',
   ],
   'the position of the feed of all scopes': ['history/events/feed.ts positionOrder'],
-  'a backup of SQLite, which is not distributed': ['history/events/store.ts findNewestEvent'],
+  'SQLite, which is not distributed': [
+    'history/events/store.ts findNewestEvent',
+    'history/events/store.ts last',
+  ],
   'a registration by its number, which its delivery has': [
     'outbound/deliveries/backlog-store.ts statusOf',
     'outbound/deliveries/engine-store.ts selectRegistration',
@@ -47,6 +50,7 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   'a fragment that names the scope of a row, an argument': [
     'history/events/by-id.ts isEventStored',
     'history/events/waiting.ts SELECT_WAITING',
+    'outbound/deliveries/backlog-store.ts ROWS_AND_WAITING',
     'history/events/waiting.ts WAITING_EVENTS',
     'outbound/deliveries/event-log-store.ts hasDeliveryIn',
   ],

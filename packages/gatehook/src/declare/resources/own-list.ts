@@ -8,17 +8,17 @@ import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import { toJson } from '../../protocol/fields/forms.ts'
 import { isPlainObject } from '../../protocol/fields/reading.ts'
 import { Query } from '../../protocol/http/query.ts'
+import { keysOf } from '../../protocol/lists/anchors.ts'
 import type { Key } from '../../protocol/lists/cursor.ts'
-import { readRowsOfIds } from '../../protocol/lists/examined-rows.ts'
 import { operatorRows } from '../../protocol/lists/filter.ts'
 import { type ListRequest, parseListQuery } from '../../protocol/lists/grammar.ts'
 import {
   createWalk,
-  keysOf,
   type ListSource,
   type ListTask,
   readRowsAfter,
 } from '../../protocol/lists/page.ts'
+import { readRowsOfIds } from '../../protocol/lists/rows-of-ids.ts'
 import { valueListText } from '../../protocol/lists/value-list.ts'
 import { columnOf } from '../../protocol/lists/walk.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'

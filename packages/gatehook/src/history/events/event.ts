@@ -20,6 +20,8 @@ export interface StoredEvent extends NewEvent {
   readonly shape: string
   /** Unix seconds. */
   readonly created: number
+  /** Of an event that SQL emitted: when a node recorded it, in milliseconds. */
+  readonly recordedMs?: number | undefined
 }
 
 /** A stored object, and the facts on which its conversion depends. */

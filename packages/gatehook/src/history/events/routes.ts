@@ -15,7 +15,7 @@ import { withTypeNames } from './type-names.ts'
 import {
   EVENT_COLUMNS,
   type EventCells,
-  eventList,
+  eventListFor,
   eventListOf,
   eventView,
   type ReadableTypes,
@@ -51,7 +51,7 @@ export const servedVersion = (
 export function eventRoutes(deps: EventDeps): Route[] {
   const { db, list, perform, record, render, readObject, readableTypes, effective } = deps
   const { operations } = deps
-  const allTypes = withTypeNames(eventList, 'type', deps.declaredTypes)
+  const allTypes = withTypeNames(eventListFor(db.dialect), 'type', deps.declaredTypes)
   const view = (call: Call) => eventView(servedVersion(call, effective), render)
   return [
     implement(operations.list, (call) =>

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
-import { createIdSequence } from '../../kernel/id.ts'
+import { createIdSequence, timeOfId } from '../../kernel/id.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Random } from '../../kernel/random.ts'
 import { isoTime } from '../../kernel/time.ts'
@@ -14,13 +14,17 @@ import { requestOf } from '../../protocol/idempotency/transaction-request.ts'
 import { prepareEvent } from './by-id.ts'
 import { collectorOf } from './collector.ts'
 import { EVENT_MAX_BYTES, type NewEvent, type StoredEvent } from './event.ts'
+import { lateEvents, type RecordedRange, readRecorded } from './recorded-range.ts'
 import type { WaitingDelivery } from './waiting.ts'
 
 /** Called with each event in its transaction: its effects commit with the event or not at all. */
 export type Sink = (tx: Tx, event: StoredEvent) => Promise<void>
 
 /** The part of an event that precedes its object. */
-type EventStart = Pick<StoredEvent, 'scope' | 'id' | 'type' | 'collection' | 'shape' | 'created'>
+type EventStart = Pick<
+  StoredEvent,
+  'scope' | 'id' | 'type' | 'collection' | 'shape' | 'created' | 'recordedMs'
+>
 
 /** The result of the outbox for an event without its object. */
 interface EarlyResult {
@@ -54,8 +58,9 @@ export interface RecordEvent {
 const insertionWith = (id: 'object_id' | 'object_key', more = '', values = '') =>
   prepareStatement(
     `INSERT INTO gh_events
-     (scope, id, type, collection, ${id}, subject, shape, object, created, request_id, trace${more})
-   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?${values})`,
+     (scope, id, type, collection, ${id}, subject, shape, object, created, request_id, trace,
+      recorded_at${more})
+   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?${values})`,
   )
 /** By the column of the object's id: ids are numbers or texts. */
 const insert = { number: insertionWith('object_id'), text: insertionWith('object_key') }
@@ -88,7 +93,7 @@ export function createRecorder({
   sinks,
   trace,
 }: RecorderOptions): RecordEvent {
-  const nextId = createIdSequence('evt_', random)
+  const nextId = createEventIds(random)
   const announce: NonNullable<RecordEvent['announce']> = async (
     tx,
     scope,
@@ -97,7 +102,9 @@ export function createRecorder({
   ) => {
     const now = origin?.createdMs ?? clock.now()
     const created = Math.floor(now / 1000)
-    const start = { scope, id: origin?.id ?? nextId(now), type, collection, shape, created }
+    const id = origin?.id ?? (await nextId(tx, now))
+    const recordedMs = origin && clock.now()
+    const start = { scope, id, type, collection, shape, created, recordedMs }
     return { start, ...(await outbox?.(tx, start)) }
   }
   const record = async (
@@ -130,6 +137,7 @@ export function createRecorder({
         stored.created,
         requestOf(tx)?.id ?? null,
         trace?.(tx, stored) ?? null,
+        start.recordedMs ?? null,
         ...(waiting ? [waiting.waitsFor, waiting.id, waiting.version] : []),
       ]),
     )
@@ -139,6 +147,26 @@ export function createRecorder({
     return stored
   }
   return Object.assign(record, { announce })
+}
+
+const last = prepareStatement('SELECT id FROM gh_events ORDER BY position DESC LIMIT 1')
+
+/**
+ * Returns what generates ids. SQLite lists events by ids, so that none may be lower than an earlier
+ * one: after the clock was set back, or where another recorder of the process has the last one.
+ */
+function createEventIds(random: Random) {
+  const next = createIdSequence('evt_', random)
+  const transactions = new WeakSet<Tx>()
+  let own = ''
+  return async (tx: Tx, nowMs: number): Promise<string> => {
+    if (tx.hasRoundTrips) return next(nowMs)
+    const lastId = transactions.has(tx) ? own : ((await tx.get<{ id: string }>(last([])))?.id ?? '')
+    transactions.add(tx)
+    const lastMs = timeOfId(lastId) ?? 0
+    own = next(Math.max(nowMs, lastId === own ? lastMs : lastMs + 1))
+    return own
+  }
 }
 
 const newestId = prepareStatement('SELECT max(id) AS id FROM gh_events WHERE scope = ?')
@@ -154,15 +182,17 @@ export function findNewestEvent(file: Parameters<BackupOptions['findNewestEvent'
 
 export type EventHead = Pick<StoredEvent, 'id' | 'type' | 'created'>
 
+const latePage = prepareStatement(`SELECT id, type, created FROM ${lateEvents} ORDER BY id LIMIT ?`)
 const page = prepareStatement(`SELECT id, type, created FROM gh_events
-  WHERE scope = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`)
+  WHERE scope = ? AND id > ? AND id <= ? AND (id > ? OR recorded_at >= ?) ORDER BY id LIMIT ?`)
 
-/** Reads events from `after`, exclusive, to `until`, in the order of ids. */
-export const readEventPage = (
-  from: Reader,
-  scope: Scope,
-  range: { readonly after: string; readonly until: string; readonly limit: number },
-) => from.all<EventHead>(page([scope, range.after, range.until, range.limit]))
+/** Reads events that were recorded in a range. */
+export const readEventPage = (reader: Reader, scope: Scope, range: RecordedRange) =>
+  readRecorded<EventHead>(reader, scope, 'evt_', range, {
+    late: (from, values, limit) => from.all(latePage([...values, limit])),
+    others: (from, { after, until, first, sinceMs, limit }) =>
+      from.all(page([scope, after, until, first, sinceMs, limit])),
+  })
 
 const replace = prepareStatement('UPDATE gh_events SET object = ? WHERE scope = ? AND id = ?')
 

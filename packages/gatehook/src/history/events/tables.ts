@@ -4,13 +4,19 @@ import { byTextId, DAY_MS } from '../../platform/storage/partitions/periods.ts'
 import { byScope, int, serial, type Table, text, txid } from '../../platform/storage/table.ts'
 import { WAITS } from './waiting.ts'
 
+/** An emitted event that was recorded later than this after its call is found by an index. */
+export const LATE_MS = 10_000
+/** The condition of such an event. */
+export const LATE = `recorded_at > created * 1000 + ${LATE_MS}`
+
 export const events: Table = {
   name: 'gh_events',
   row:
     'An event: the row after a change, in the shape of the version that wrote it. `object_id` ' +
     'or `object_key` is the id of the row; `subject` is the person whose request caused an event ' +
     'without a row; `trace` is the W3C `traceparent` that deliveries ' +
-    'continue. A delivery without a row of its own waits in the event: `waits_for` is the number ' +
+    'continue. `recorded_at`, in milliseconds, is when a node recorded an event that SQL ' +
+    'emitted. A delivery without a row of its own waits in the event: `waits_for` is the number ' +
     'of its registration, until it gets a row; `waiting_id` and `waiting_version` are its id and ' +
     'version (decision 0083).',
   columns: {
@@ -28,6 +34,7 @@ export const events: Table = {
     request_id: text.plain.orNull,
     trace: text.plain.orNull,
     object_key: text.plain.orNull,
+    recorded_at: int.orNull,
     waits_for: int.orNull,
     waiting_id: text.plain.orNull,
     waiting_version: text.plain.orNull,
@@ -36,8 +43,18 @@ export const events: Table = {
   place: 'scope',
   belongs: byScope,
   indexes: {
-    type: { on: 'scope, type, id', serves: 'the list of events of a type' },
-    feed: { on: 'scope, txid, position', serves: 'the feed', only: 'postgres' },
+    type: { on: 'scope, type, id', serves: 'the list of events of a type', only: 'sqlite' },
+    feed: { on: 'scope, txid, position', serves: 'lists and the feed', only: 'postgres' },
+    types: {
+      on: 'scope, type, txid, position',
+      serves: 'the list of events of a type',
+      only: 'postgres',
+    },
+    late: {
+      on: 'scope, recorded_at',
+      where: LATE,
+      serves: 'replays of emitted events that were recorded late',
+    },
     position: {
       on: 'position',
       serves: 'the purge, and feeds in the order of their numbers',

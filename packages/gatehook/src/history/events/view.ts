@@ -1,6 +1,6 @@
 /** Events as lists, single reads and streams return them (§9.11). */
 import type { Principal, Scope } from '../../kernel/principal.ts'
-import type { Value } from '../../platform/storage/database.ts'
+import type { Dialect, Value } from '../../platform/storage/database.ts'
 import type { Collection, View } from '../../protocol/lists/collection.ts'
 import { EVENT_MAX_BYTES, envelope, type RenderObject } from './event.ts'
 
@@ -21,6 +21,22 @@ export const eventList: Collection = {
   sort: ['id'],
   indexes: [['id'], ['type', 'id']],
   maxRowBytes: 2 * EVENT_MAX_BYTES, // the object is stored as JSON
+}
+
+/** Returns the list in the order of commits, where ids have another one. */
+export function eventListFor({ commitOrder: commits }: Dialect): Collection {
+  if (!commits) return eventList
+  const [columns, byType] = [commits.columns, ['type', ...commits.columns]]
+  return {
+    ...eventList,
+    columns: [
+      ...eventList.columns,
+      ...columns.map((name) => ({ name, type: 'int' as const })),
+      { name: commits.open, type: 'text' },
+    ],
+    commits,
+    indexes: [['id'], columns, byType],
+  }
 }
 
 /** The columns that a view reads, in order. */

@@ -5,6 +5,11 @@
  */
 import { eventOf, isEventStored, lateralEvent } from '../../history/events/by-id.ts'
 import { envelope } from '../../history/events/event.ts'
+import {
+  lateEvents,
+  type RecordedRange,
+  readRecorded,
+} from '../../history/events/recorded-range.ts'
 import type { EventHead } from '../../history/events/store.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
@@ -79,29 +84,35 @@ export const findNewestDeliveryId = async (from: Reader, webhookNo: number) =>
 
 export type DeliveryHead = Pick<DeliveryRow, 'id' | 'event_type' | 'state'>
 
+const latePage = prepareStatement(`SELECT d.id, d.event_type, d.state FROM ${lateEvents}
+  JOIN gh_deliveries d ON d.scope = e.scope AND d.id = 'dlv_' || substr(e.id, 5) || ?
+  ORDER BY d.id LIMIT ?`)
 const page = prepareStatement(`SELECT id, event_type, state FROM gh_deliveries
-  WHERE webhook_no = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`)
+  WHERE webhook_no = ? AND id > ? AND id <= ? AND (id > ? OR created_at >= ?)
+  ORDER BY id LIMIT ?`)
 
-/** Reads deliveries of a registration from `after`, exclusive, to `until`, in the order of ids. */
+/** Reads deliveries of a registration whose events were recorded in a range. */
 export const readDeliveryPage = (
-  from: Reader,
-  webhookNo: number,
-  range: { readonly after: string; readonly until: string; readonly limit: number },
-) => from.all<DeliveryHead>(page([webhookNo, range.after, range.until, range.limit]))
+  reader: Reader,
+  { scope, no, tag }: Pick<QueueTarget, 'scope' | 'no' | 'tag'>,
+  range: RecordedRange,
+) =>
+  readRecorded<DeliveryHead>(reader, scope, 'dlv_', range, {
+    late: (from, values, limit) => from.all(latePage([...values, tag, limit])),
+    others: (from, { after, until, first, sinceMs, limit }) =>
+      from.all(page([no, after, until, first, sinceMs, limit])),
+  })
 
-const pendingEvents = prepareStatement(`SELECT event_id FROM ${ROWS_AND_WAITING} AS d
-  WHERE webhook_no = ? AND id > ? AND id <= ? AND state = 'pending'`)
-
-/** Reads the ids of events, between two of them, whose delivery is pending. */
+/** Reads the ids of those events whose delivery is pending. */
 export async function readPendingEventIds(
   from: Reader,
-  webhookNo: number,
-  afterEventId: string,
-  lastEventId: string,
+  { scope, no, tag }: Pick<QueueTarget, 'scope' | 'no' | 'tag'>,
+  events: readonly Pick<EventHead, 'id'>[],
 ): Promise<ReadonlySet<string>> {
-  // `~` sorts after every tag.
-  const range = [deliveryIdOf(afterEventId, ''), deliveryIdOf(lastEventId, '~')]
-  const rows = await from.arrays(pendingEvents([webhookNo, ...range]))
+  if (events.length === 0) return new Set()
+  const ids = join(events.map(({ id }) => sql`${deliveryIdOf(id, tag)}`))
+  const rows = await from.arrays(sql`SELECT event_id FROM ${raw(ROWS_AND_WAITING)} AS d
+    WHERE scope = ${scope} AND webhook_no = ${no} AND id IN (${ids}) AND state = 'pending'`)
   return new Set(rows.map(([id]) => id as string))
 }
 
@@ -154,7 +165,7 @@ export async function requeueEvents(
   now: number,
 ): Promise<number> {
   if (events.length === 0) return 0
-  const pendingIds = await readPendingEventIds(tx, no, events[0]!.id, events.at(-1)!.id)
+  const pendingIds = await readPendingEventIds(tx, { scope, no, tag }, events)
   const ended = events.filter(({ id }) => !pendingIds.has(id))
   if (ended.length === 0) return 0
   const values = ended.map(

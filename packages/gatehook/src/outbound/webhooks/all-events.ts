@@ -8,7 +8,7 @@ import type { EventAccess } from '../../history/events/event-access.ts'
 import { matchesAny } from '../../history/events/event-pattern.ts'
 import { events } from '../../history/events/tables.ts'
 import { createTypeNames, readNames } from '../../history/events/type-names.ts'
-import { eventList, eventView } from '../../history/events/view.ts'
+import { eventList, eventListFor, eventView } from '../../history/events/view.ts'
 import {
   addedCustomer,
   customersOf,
@@ -51,7 +51,7 @@ const FACTS = [
 ] as const satisfies Collection['columns']
 
 /** Returns the events of one customer in one mode. */
-function eventsOfCustomer(render: RenderObject): List {
+function eventsOfCustomer(render: RenderObject, eventList: Collection): List {
   const { fields, item } = eventView(undefined, render, '/admin/events')
   return {
     collection: {
@@ -116,8 +116,8 @@ interface AllEventsDeps {
 
 export function allEventRoutes(deps: AllEventsDeps): Route[] {
   const { db, clock, list, types, render, versions } = deps
-  const ofCustomer = eventsOfCustomer(render)
-  const ofAll = inOrderOf(POSITION, ofCustomer)
+  const ofCustomer = eventsOfCustomer(render, eventListFor(db.dialect))
+  const ofAll = inOrderOf(POSITION, eventsOfCustomer(render, eventList))
   return [
     implement(operations.list, async (call, _, query) => {
       const { scope, filters } = await readSelection(db, query)

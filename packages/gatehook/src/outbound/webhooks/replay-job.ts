@@ -21,7 +21,7 @@ import type { Registration } from '../deliveries/registration-store.ts'
 import { registrationOf } from '../deliveries/registration-store.ts'
 import { canReceive } from './authority.ts'
 import * as store from './replay-store.ts'
-import { hasFailed, PAGE, REPLAY_JOB } from './replays.ts'
+import { firstInstantOf, hasFailed, PAGE, REPLAY_JOB } from './replays.ts'
 
 interface ReplayJobDeps extends BodyRenderer {
   readonly db: Database
@@ -149,10 +149,10 @@ async function readBatch(
   const { db, clock } = deps
   const types = new Set(JSON.parse(replay.types) as string[])
   const matches = (type: string) => types.has(type) && canReceive(deps, row, type)
-  const rangeAfter = (after: string) => ({ after, until: replay.until_id, limit: PAGE })
+  const range = { sinceMs: firstInstantOf(replay), until: replay.until_id, limit: PAGE }
   if (replay.kind === 'recover') {
     const { rows, position, isLast } = await collectRows({
-      read: (after) => readDeliveryPage(db, row.no, rangeAfter(after)),
+      read: (after) => readDeliveryPage(db, row, { ...range, after }),
       includes: ({ state, event_type }: DeliveryHead) => hasFailed(state) && matches(event_type),
       position: replay.position,
       size,
@@ -160,7 +160,7 @@ async function readBatch(
     return { position, isLast, queue: (tx) => requeueFailed(tx, row.scope, rows, clock.now()) }
   }
   const { rows, position, isLast } = await collectRows({
-    read: (after) => readEventPage(db, row.scope, rangeAfter(after)),
+    read: (after) => readEventPage(db, row.scope, { ...range, after }),
     includes: ({ type }: EventHead) => matches(type),
     position: replay.position,
     size,

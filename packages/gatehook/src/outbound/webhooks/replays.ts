@@ -7,7 +7,6 @@ import { readableTypes } from '../../history/events/event-access.ts'
 import { matchesAny } from '../../history/events/event-pattern.ts'
 import { findNewestEventId, readEventPage } from '../../history/events/store.ts'
 import { Failure } from '../../kernel/failure.ts'
-import { lowestIdAt } from '../../kernel/id.ts'
 import type { EnqueueJob } from '../../platform/jobs/queue.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import { invalidMembers } from '../../protocol/fields/body.ts'
@@ -104,7 +103,7 @@ function start(context: ReplayContext, call: Call, request: ReplayRequest): Prom
     const { scope, no, id } = await lockRegistrationAt(context, call, tx)
     requireNoneRunning(await lockReplay(tx, { scope, webhook_no: no }))
     const { count } = replay!
-    await saveReplay(tx, { ...replay!, started_at: clock.now() })
+    await saveReplay(tx, replay!)
     const detail = { since, count, ...(eventTypes && { event_types: eventTypes }) }
     await recordOperation(context, tx, call, { action: kind, id, detail })
     // Jobs of one customer run one after the other: its rate covers all of its replays.
@@ -130,12 +129,12 @@ async function planReplay(
   const { kind, since } = request
   const types = typesOf(context, call, row, request)
   const isReplay = kind === 'replay'
-  // Older events are purged, or are about to be.
-  const oldest = Math.max(0, since, isReplay ? clock.now() - RETENTION_MS : 0)
-  const position = lowestIdAt(isReplay ? 'evt_' : 'dlv_', oldest)
+  const startedAt = clock.now()
+  const sinceMs = firstInstantOf({ kind, since, started_at: startedAt })
+  const position = isReplay ? 'evt_' : 'dlv_'
   const newest = isReplay ? findNewestEventId(db, row.scope) : findNewestDeliveryId(db, row.no)
   const until = (await newest) ?? position
-  const range = { row, types: new Set(types), position, until }
+  const range = { row, types: new Set(types), sinceMs, position, until }
   const count = await (isReplay ? countEvents(context, range) : countFailed(context, range))
   return {
     scope: row.scope,
@@ -146,9 +145,17 @@ async function planReplay(
     position,
     until_id: until,
     count,
-    started_at: clock.now(),
+    started_at: startedAt,
   }
 }
+
+/** Returns the first instant of a replay: older events are purged, or are about to be. */
+export const firstInstantOf = ({
+  kind,
+  since,
+  started_at: startedAt,
+}: Pick<NewReplay, 'kind' | 'since' | 'started_at'>): number =>
+  Math.max(0, since, kind === 'replay' ? startedAt - RETENTION_MS : 0)
 
 /** Returns the types that the registration receives and its caller may read. */
 function typesOf(
@@ -171,26 +178,25 @@ function typesOf(
 interface CountedRange {
   readonly row: Registration
   readonly types: ReadonlySet<string>
+  readonly sinceMs: number
   readonly position: string
   readonly until: string
 }
 
 /** Counts the events of a range whose delivery is not pending. */
-function countEvents({ db }: ReplayContext, { row, types, position, until }: CountedRange) {
+function countEvents({ db }: ReplayContext, { row, types, position, ...range }: CountedRange) {
   return countPages(position, async (after) => {
-    const events = await readEventPage(db, row.scope, { after, until, limit: PAGE })
-    const last = events.at(-1)?.id
-    if (last === undefined) return { rows: events, count: 0 }
-    const pendingIds = await readPendingEventIds(db, row.no, after, last)
+    const events = await readEventPage(db, row.scope, { ...range, after, limit: PAGE })
+    const pendingIds = await readPendingEventIds(db, row, events)
     const replayedEvents = events.filter(({ id, type }) => types.has(type) && !pendingIds.has(id))
     return { rows: events, count: replayedEvents.length }
   })
 }
 
 /** Counts the failed and exhausted deliveries of a range. */
-function countFailed({ db }: ReplayContext, { row, types, position, until }: CountedRange) {
+function countFailed({ db }: ReplayContext, { row, types, position, ...range }: CountedRange) {
   return countPages(position, async (after) => {
-    const deliveries = await readDeliveryPage(db, row.no, { after, until, limit: PAGE })
+    const deliveries = await readDeliveryPage(db, row, { ...range, after, limit: PAGE })
     const failedDeliveries = deliveries.filter(
       ({ event_type, state }) => types.has(event_type) && hasFailed(state),
     )

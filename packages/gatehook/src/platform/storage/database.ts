@@ -4,6 +4,7 @@
  * difference is a named method here. `sqlite.ts` and `postgres.ts` implement the interface;
  * one test suite (`test/storage/`) defines its behaviour.
  */
+import type { Sql } from 'sql-template-tag'
 import type { TurnKey } from '../../kernel/turns.ts'
 import type { PrimaryFault } from './primary-fault.ts'
 
@@ -99,6 +100,15 @@ export interface IndexBuild {
   readonly waitsFor: number | undefined
 }
 
+export interface CommitOrder {
+  /** Its columns, after the scope; the last one is unique. */
+  readonly columns: readonly string[]
+  /** SQL of the ids of open transactions, of any database: `{12,15}`. */
+  readonly open: string
+  /** Returns the condition that a column has one of the ids of such a text. */
+  readonly isAnyOf: (column: Sql, ids: unknown) => Sql
+}
+
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres'
   /** The SQL type of each column type. Text compares by bytes on both databases. */
@@ -133,6 +143,11 @@ export interface Dialect {
    * begin after its result has arrived.
    */
   readonly ownHorizon: string
+  /**
+   * The order in which a list of an append-only table with `txid` and `position` finds late
+   * commits; undefined where ids have the order of commits.
+   */
+  readonly commitOrder: CommitOrder | undefined
   /** Whether several nodes can share one database, each with its own in-memory state. */
   readonly shared: boolean
   /** Whether `createIndexes` delays no other statement, so that a service can run meanwhile. */

@@ -1,4 +1,6 @@
-/** SQL for the oldest open transaction; see `horizon` and `ownHorizon` of `Dialect`. */
+/** SQL for open transactions; see `horizon`, `ownHorizon` and `commitOrder` of `Dialect`. */
+import type { CommitOrder } from './database.ts'
+import { sql } from './sql.ts'
 
 export const HORIZON = '(pg_snapshot_xmin(pg_current_snapshot())::text::bigint + gh_txid_epoch())'
 
@@ -25,3 +27,10 @@ export const OWN_HORIZON = `(SELECT MIN(CASE WHEN age < 2147483648 THEN ends - a
     SELECT (s.ends - CAST(CAST(transaction AS text) AS bigint)) & 4294967295
     FROM pg_prepared_xacts WHERE database = current_database()
       AND ${isMember('owner')}) AS own ON true)`
+
+export const COMMIT_ORDER: CommitOrder = {
+  columns: ['txid', 'position'],
+  open: `(SELECT coalesce(array_agg(x::text::bigint + gh_txid_epoch()), '{}')::text
+    FROM pg_snapshot_xip(pg_current_snapshot()) AS x)`,
+  isAnyOf: (column, ids) => sql`${column} = ANY (CAST(${ids} AS BIGINT[]))`,
+}

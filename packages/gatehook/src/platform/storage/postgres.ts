@@ -30,7 +30,7 @@ import { createDiskFaults } from './disk-faults.ts'
 import { CITUS_DDL, readDistribution, SERVER_HORIZON } from './distribution/citus.ts'
 import { LockWait } from './lock-wait.ts'
 import { isDamage, isDiskFull, isTimeout } from './postgres-errors.ts'
-import { HORIZON, OWN_HORIZON } from './postgres-horizon.ts'
+import { COMMIT_ORDER, HORIZON, OWN_HORIZON } from './postgres-horizon.ts'
 import { createIndexes, dropIndexes, readIndexBuilds } from './postgres-indexes.ts'
 import {
   type MigrationDeps,
@@ -75,6 +75,7 @@ const dialect: Dialect = {
   txid: 'BIGINT NOT NULL DEFAULT (pg_current_xact_id()::text::bigint + gh_txid_epoch())',
   horizon: HORIZON,
   ownHorizon: OWN_HORIZON,
+  commitOrder: COMMIT_ORDER,
   shared: true,
   onlineIndexes: true,
   indexing: { keyword: ' CONCURRENTLY', runs: 'while the service runs' },

@@ -12,6 +12,8 @@ export const dialect: Dialect = {
   distributed: false,
   horizon: '1',
   ownHorizon: '1',
+  // Transactions run one at a time, and ids of events never decrease.
+  commitOrder: undefined,
   shared: false,
   onlineIndexes: false,
   indexing: { keyword: '', runs: 'at start' },

@@ -3,7 +3,7 @@
  * answers all list paths (§7.1). Pure data, from which `page-query.ts` builds SQL.
  */
 
-import type { Value } from '../../platform/storage/database.ts'
+import type { CommitOrder, Value } from '../../platform/storage/database.ts'
 import { raw, type Sql, sql } from '../../platform/storage/sql.ts'
 import type { ListCell } from '../fields/kind.ts'
 
@@ -61,6 +61,11 @@ export interface Collection {
   /** Parameters that the handler reads; links repeat them. */
   readonly parameters?: readonly string[]
   readonly sort: readonly string[]
+  /**
+   * The order of commits, in place of that of the id, unless filters bound the id. The columns end
+   * with `columns` and `open` of it, and the indexes with that order with `columns`.
+   */
+  readonly commits?: CommitOrder | undefined
   /**
    * The columns of each index after the scope, including the id: `['status', 'id']`. An index that
    * filters e-mail addresses has the column `folded`. Other orders are read within bounds (§7.10).

@@ -5,7 +5,7 @@
  */
 
 import type { Reader, Statement, Value } from '../../platform/storage/database.ts'
-import { empty, join, raw, Sql, seekByIds, sql } from '../../platform/storage/sql.ts'
+import { empty, join, raw, Sql, sql } from '../../platform/storage/sql.ts'
 import type { RelatedColumn } from './collection.ts'
 import type { Key } from './cursor.ts'
 import type { Filter } from './filter.ts'
@@ -28,7 +28,8 @@ import {
   hasOwnerColumn,
   idOf,
   isEqual,
-  selectedColumns,
+  isInCommitOrder,
+  orderColumns,
   type Walk,
 } from './walk.ts'
 
@@ -66,7 +67,7 @@ export const bind = (template: Sql, walk: Walk): Sql =>
     template.values.map((slot) => (slot as Slot)(walk)),
   )
 
-const statementOf = ({ sql: text, text: numbered, values }: Sql): Statement => ({
+export const statementOf = ({ sql: text, text: numbered, values }: Sql): Statement => ({
   sql: text,
   text: numbered,
   values,
@@ -81,7 +82,10 @@ export async function countOf(reader: Reader, query: Sql): Promise<number> {
   return Number(row![0])
 }
 
-const namesOf = (walk: Walk): string[] => walk.sort.map((key) => key.column)
+/** The sort keys of a row, which end with its id. */
+const namesOf = (walk: Walk): string[] => [
+  ...new Set([...walk.sort.map((key) => key.column), idOf(walk.collection)]),
+]
 
 /** Returns the positions of the filters that an index does not apply. */
 export const otherFilters = (
@@ -134,10 +138,17 @@ export function matchingRows(
   return all.length === 0 ? rows : sql`${rows} WHERE ${join(all, ' AND ')}`
 }
 
+/** In the order of commits, the rows of a begun transaction are first: see `anchors.ts`. */
+const begunTransaction = ({ anchor, sort }: Walk): Sql =>
+  anchor && anchor.length > sort.length
+    ? sql`${raw(sort[0]!.column)} <> ${anchor[sort.length + 1]}, `
+    : empty
+
 /** Reads the sort keys of a page from matching rows. */
 function readKeys(reader: Reader, walk: Walk, rows: Sql, isSorted: boolean): Promise<Key[][]> {
   const names = raw(namesOf(walk).join(', '))
-  const orderBy = isSorted ? sql` ORDER BY ${orderTerms(walk, { fixedKeys: 0 }, true)}` : empty
+  const terms = sql`${begunTransaction(walk)}${orderTerms(walk, { fixedKeys: 0 }, true)}`
+  const orderBy = isSorted ? sql` ORDER BY ${terms}` : empty
   const offset = walk.skip > 0 ? sql` OFFSET ${walk.skip} + 0` : empty
   const page = sql`SELECT ${names} FROM ${rows}${orderBy} LIMIT ${walk.limit} + 0${offset}`
   return readQuery(reader, page) as Promise<Key[][]>
@@ -150,11 +161,14 @@ function readKeys(reader: Reader, walk: Walk, rows: Sql, isSorted: boolean): Pro
 function rangeQuery(walk: Walk, range: IndexRange, columns: readonly string[], most: number): Sql {
   const name = comparedColumn(walk, range.column)
   const id = idOf(walk.collection)
-  const orderColumns = range.endsWithId && name !== id ? `${name}, ${id}` : name
+  const sorted = range.endsWithId ? [name, ...orderColumns(walk)] : [name]
   const select = sql`SELECT ${raw(columns.join(', '))} FROM ${sourceOf(walk, columns)}`
-  const part = (condition: Sql, sorted = sql` ORDER BY ${raw(orderColumns)}`): Sql => {
+  const part = (
+    condition: Sql,
+    orderBy = sql` ORDER BY ${raw([...new Set(sorted)].join(', '))}`,
+  ): Sql => {
     const where = join([...collectionConditions(walk), condition], ' AND ')
-    return bind(sql`${select} WHERE ${where}${sorted} LIMIT ${raw(String(most))}`, walk)
+    return bind(sql`${select} WHERE ${where}${orderBy} LIMIT ${raw(String(most))}`, walk)
   }
   const only = (value: Slot) => part(sql`${raw(name)} >= ${value} AND ${raw(name)} <= ${value}`)
   const { related } = columnOf(walk, range.column) ?? {}
@@ -250,7 +264,7 @@ export const countRange = (
   const { related } = columnOf(walk, range.column) ?? {}
   const query =
     range.term === undefined
-      ? rangeQuery(walk, range, [idOf(walk.collection)], most)
+      ? rangeQuery(walk, range, orderColumns(walk).slice(-1), most)
       : entriesOfTerm(walk, range.term, most)
   return related
     ? countRelated(reader, walk, { range, related, query, most })
@@ -294,9 +308,11 @@ function walkAlong(walk: Walk, index: IndexOrder, most: number): Walk {
   const owner = hasOwnerColumn(walk) ? walk.owner : undefined
   const plain: Walk = { ...walk, owner, limit: most, skip: 0, filters }
   if (index.order === 'full') return plain
-  const id = walk.sort.at(-1)!
+  const ids = isInCommitOrder(walk) ? walk.sort : walk.sort.slice(-1)
+  const id = ids.at(-1)!
   const none = { ...plain, anchor: undefined, inclusive: false }
-  if (index.order === 'none') return { ...none, sort: [{ ...id, descending: walk.backward }] }
+  if (index.order === 'none')
+    return { ...none, sort: ids.map((key) => ({ ...key, descending: walk.backward })) }
   const first = walk.sort[0]!
   const sort = [first, { ...id, descending: first.descending }]
   return walk.anchor ? { ...none, sort, from: walk.anchor[0]! } : { ...none, sort }
@@ -368,32 +384,4 @@ function rowsWithin(walk: Walk, rows: ExaminedRows, range: MeasuredRange): Sql {
   const ids = rangeQuery(walk, range, [idOf(walk.collection)], range.rows)
   const members = sql`SELECT ${id} FROM (${ids}) AS members`
   return sql`(${rows.select([])}) AS examined WHERE CASE WHEN ${id} IN (${members}) THEN 1 END = 1`
-}
-
-/** Sizes of `IN` lists: three texts serve pages of every size. */
-const ID_LIST_SIZES = [8, 32, 128]
-
-/** Reads the rows of the ids, in the order of the ids. */
-export async function readRowsOfIds(
-  reader: Reader,
-  walk: Walk,
-  ids: readonly Key[],
-): Promise<Value[][]> {
-  if (ids.length === 0) return []
-  const size = ID_LIST_SIZES.find((candidate) => candidate >= ids.length)!
-  const paddedIds = [...ids, ...Array<Key>(size - ids.length).fill(ids.at(-1)!)]
-  const columns = selectedColumns(walk)
-  const names = columns.join(', ')
-  const id = idOf(walk.collection)
-  const parts = walk.collection.scoped ? [sql`scope = ${walk.scope}`] : []
-  const where = join([...parts, sql`${raw(id)} IN (${join(paddedIds)})`], ' AND ')
-  const statement = statementOf(
-    sql`SELECT ${raw(names)} FROM ${bind(sourceOf(walk, columns), walk)} WHERE ${where}`,
-  )
-  const rows = await reader.arrays({
-    ...statement,
-    ...(walk.collection.integerId && { sql: seekByIds(statement.sql) }),
-  })
-  const byId = new Map(rows.map((row) => [row[0], row]))
-  return ids.map((id) => byId.get(id)!)
 }

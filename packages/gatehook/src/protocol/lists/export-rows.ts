@@ -6,8 +6,9 @@ import { setImmediate as nextTick } from 'node:timers/promises'
 import { Failure } from '../../kernel/failure.ts'
 import type { Reader, Statement, Value } from '../../platform/storage/database.ts'
 import { join, prepareStatement, raw, type Sql, sql } from '../../platform/storage/sql.ts'
+import { keysOf } from './anchors.ts'
 import type { Key } from './cursor.ts'
-import { keysOf, type Rows } from './page.ts'
+import type { Rows } from './page.ts'
 import { isServedByIndex } from './page-plan.ts'
 import {
   afterAnchor,

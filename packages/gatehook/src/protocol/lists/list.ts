@@ -24,6 +24,7 @@ import {
   readCursorPage,
   readKeysetPage,
   readNumberedPage,
+  sortOf,
 } from './page.ts'
 import { createPageCache } from './page-cache.ts'
 import { isWide } from './wide-rows.ts'
@@ -186,7 +187,9 @@ function bindingOfCursors({ bindings, rowScope, collection, request }: ListConte
   const key = `${rowScope.scope} ${rowScope.owner ?? ''}`
   let binding = bindings.get(key)
   if (binding === undefined) {
-    binding = bindingOfList(rowScope, collection.name, request)
+    // Cursors of another order are invalid after a move between databases.
+    const sort = sortOf(collection, request)
+    binding = bindingOfList(rowScope, collection.name, { ...request, sort })
     if (bindings.size < PARSED_QUERIES_MAX) bindings.set(key, binding)
   }
   return binding

@@ -36,7 +36,15 @@ import {
   type OrderedEntries,
   readEntryKeys,
 } from './searched-rows.ts'
-import { columnOf, comparedColumn, hasOwnerColumn, idOf, isEqual, type Walk } from './walk.ts'
+import {
+  columnOf,
+  comparedColumn,
+  hasOwnerColumn,
+  idOf,
+  isEqual,
+  orderColumns,
+  type Walk,
+} from './walk.ts'
 
 /** Whether one index serves the walk, so that a page reads its own rows only. */
 export function isServedByIndex(walk: Walk): boolean {
@@ -261,15 +269,15 @@ const isOutOfReach = (walk: Walk, column: string): boolean =>
 export function findIndexRanges(walk: Walk): IndexRange[] {
   const ranges = new Map<string, IndexRange>()
   const { collection } = walk
-  const id = idOf(collection)
+  const ids = orderColumns(walk)
   const add = (column: string, name: string, filters: readonly number[]) => {
     if (hasRelatedRange(walk, column)) ranges.set(column, { column, filters, endsWithId: false })
     const index = indexesOf(collection).find(
       (columns) =>
         columns[0] === name &&
-        (columns.length === 1 || (columns.length === 2 && columns[1] === id)),
+        (columns.length === 1 || indexKey(columns.slice(1)) === indexKey(ids)),
     )
-    if (index) ranges.set(column, { column, filters, endsWithId: index.length === 2 })
+    if (index) ranges.set(column, { column, filters, endsWithId: index.length > 1 })
   }
   walk.filters.forEach(({ column, operator }, at) => {
     const isEmpty = isOutOfReach(walk, column)

@@ -23,7 +23,14 @@ import { ownerCondition, relatedColumnsIn } from './collection.ts'
 import type { Key } from './cursor.ts'
 import { type Filter, OPERATORS } from './filter.ts'
 import { relatedCondition, relatedValue } from './related.ts'
-import { columnOf, comparedColumn, isDescending, selectedColumns, type Walk } from './walk.ts'
+import {
+  columnOf,
+  comparedColumn,
+  isDescending,
+  isInCommitOrder,
+  selectedColumns,
+  type Walk,
+} from './walk.ts'
 
 /** A placeholder in a text, which returns its value for each walk of the same shape. */
 export type Slot = (walk: Walk) => unknown
@@ -199,6 +206,7 @@ function segmentsFromValue(walk: Walk, from: Key): Segment[] {
 
 /** Returns the rows after the anchor, or from it on if the walk includes it. */
 function segmentsAfterAnchor(walk: Walk, anchor: readonly Key[]): Segment[] {
+  if (isInCommitOrder(walk)) return segmentsAfterCommit(walk, anchor)
   const segments: Segment[] = []
   for (let depth = walk.sort.length - 1; depth >= 0; depth--) {
     const prefix = walk.sort.slice(0, depth).map((key, at) => equals(key.column, anchor, at))
@@ -207,6 +215,30 @@ function segmentsAfterAnchor(walk: Walk, anchor: readonly Key[]): Segment[] {
     }
   }
   return segments
+}
+
+/**
+ * Returns the rows after a commit. First are those of a late transaction whose first rows a page
+ * has, and those of transactions that were open when the anchor was created. PostgreSQL, which
+ * alone has this order, seeks on both columns of a row.
+ */
+function segmentsAfterCommit(walk: Walk, anchor: readonly Key[]): Segment[] {
+  const at =
+    (index: number): Slot =>
+    (other) =>
+      other.anchor![index]
+  const [txid, position] = walk.sort.map(({ column }) => raw(column))
+  const operator = raw(
+    (isDescending(walk, walk.sort[0]!) ? '<' : '>') + (walk.inclusive ? '=' : ''),
+  )
+  const after = {
+    condition: sql`(${txid}, ${position}) ${operator} (${at(0)}, ${at(1)})`,
+    fixedKeys: 0,
+  }
+  if (anchor.length === walk.sort.length) return [after]
+  const isFurther = sql`${txid} = ${at(3)} AND ${position} > ${at(4)}`
+  const isLate = walk.collection.commits!.isAnyOf(txid!, at(2))
+  return [isFurther, isLate].map((condition) => ({ condition, fixedKeys: 0 })).concat(after)
 }
 
 /** Returns the condition that a row follows the anchor; `empty` without an anchor. */

@@ -12,6 +12,7 @@ import { runTogether } from '../../platform/storage/together.ts'
 import { ITEMS_BYTES_MAX, sizeOf } from '../http/answer-budget.ts'
 import type { LargeResponse } from '../http/call.ts'
 import { overloadFailure } from '../http/egress.ts'
+import { type Anchors, createAnchors } from './anchors.ts'
 import {
   BoundsExceeded,
   CONCURRENT_BOUNDS,
@@ -23,12 +24,12 @@ import { createPageTooLarge, createTooDeep, createTooExpensive } from './bounds-
 import type { Collection } from './collection.ts'
 import { readTotal } from './counters.ts'
 import type { Cursor, CursorStep, Key } from './cursor.ts'
-import { readRowsOfIds } from './examined-rows.ts'
 import { expandPage, type PageExpansion } from './expanded-page.ts'
 import type { ListRequest } from './grammar.ts'
 import { countBounded, isServedByIndex, readBoundedKeys } from './page-plan.ts'
 import { pageStatement } from './page-query.ts'
-import { idOf, selectedColumns, type Walk } from './walk.ts'
+import { readRowsOfIds } from './rows-of-ids.ts'
+import { idOf, type Walk } from './walk.ts'
 import { isWide, nextRows } from './wide-rows.ts'
 
 export type Rows = readonly (readonly Value[])[]
@@ -89,13 +90,28 @@ export function createWalk({
     owner: isSelf ? undefined : rowScope.owner,
     filters: isSelf ? [...request.filters, self] : request.filters,
     terms: request.terms,
-    sort: request.sort,
+    sort: sortOf(collection, request),
     backward: false,
     anchor: undefined,
     inclusive: false,
     limit: request.limit,
     skip: 0,
   }
+}
+
+const BOUNDS: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte'])
+
+/** Returns the sort keys: the order of commits replaces that of ids without bounds. */
+export function sortOf({ commits, columns: [id] }: Collection, { sort, filters }: ListRequest) {
+  const isBound = filters.some(
+    ({ column, operator }) => column === id!.name && BOUNDS.has(operator),
+  )
+  if (!commits || isBound) return sort
+  return sort.flatMap(({ column, descending }) =>
+    column === id!.name
+      ? commits.columns.map((column) => ({ column, descending }))
+      : [{ column, descending }],
+  )
 }
 
 /** Whether a cursor points towards the beginning. */
@@ -105,12 +121,17 @@ const isBackward = (cursor: Cursor | undefined): boolean =>
 /** Reads at most `limit` further rows of a walk. */
 type NextRows = (limit: number) => Promise<Rows>
 
-function readAlongIndex(reader: Pick<Reader, 'arrays'>, walk: Walk): NextRows {
-  let last: readonly Value[] | undefined
+function readAlongIndex(
+  reader: Pick<Reader, 'arrays'>,
+  walk: Walk,
+  anchors = createAnchors(walk),
+): NextRows {
+  let next = walk
   return async (limit) => {
-    const position = last && { anchor: keysOf(walk)(last), inclusive: false, skip: 0 }
-    const rows = await reader.arrays(pageStatement({ ...walk, ...position, limit }))
-    last = rows.at(-1) ?? last
+    const rows = await reader.arrays(pageStatement({ ...next, limit }))
+    anchors.note(rows, next.anchor)
+    const last = rows.at(-1)
+    if (last) next = { ...walk, anchor: anchors.after(last), inclusive: false, skip: 0 }
     return rows
   }
 }
@@ -199,7 +220,7 @@ async function readWithinBounds<T>(
   }
 }
 
-type RowSource = (walk: Walk) => NextRows
+type RowSource = (walk: Walk, anchors?: Anchors) => NextRows
 
 /** Reads along the index that serves the walk, or within the bounds of the other lists. */
 function readFrom<T>(
@@ -212,7 +233,7 @@ function readFrom<T>(
       read((part) => readBounded(reader, part, bounds)),
     )
   }
-  const along = (reader: Reader) => read((part) => readAlongIndex(reader, part))
+  const along = (reader: Reader) => read((part, anchors) => readAlongIndex(reader, part, anchors))
   // A backward page takes two reads, of the page and of the row after it, on one snapshot.
   return walk.backward ? task.db.snapshot(along, { customer: task.customer }) : along(task.db)
 }
@@ -229,45 +250,32 @@ export async function readCursorPage(
     inclusive: cursor?.step === 'from' || cursor?.step === 'upto',
     limit: task.request.limit + 1,
   }
-  const keys = keysOf(walk)
+  const anchors = createAnchors(walk)
   const { page, hasFollowing } = await readFrom(task, walk, async (source) => {
-    const page = await fillPage(task, source(walk), task.request.limit, 1)
+    const page = await fillPage(task, source(walk, anchors), task.request.limit, 1)
+    if (!walk.backward) return { page, hasFollowing: page.more }
     // The rows after a backward page may be deleted by now; has_more is true only if one exists.
-    const isEmpty = page.rows.length === 0
-    const anchor = isEmpty ? cursor?.keys : keys(page.rows[0]!)
-    const following = { ...walk, backward: false, anchor, inclusive: isEmpty, limit: 1 }
-    const [row] = walk.backward ? await source(following)(1) : []
+    const { keys, isInclusive } = anchors.edge(page.rows[0])
+    const following = { ...walk, backward: false, anchor: keys, inclusive: isInclusive, limit: 1 }
+    const [row] = await source(following)(1)
     return { page, hasFollowing: row !== undefined }
   })
   const { rows, items, more } = await expandPage(task, page)
-  if (!walk.backward) {
-    const next = more ? ({ step: 'after', keys: keys(rows.at(-1)!) } as const) : null
-    return { rows, items, next, prev: cursor ? cursorAt(rows[0], 'before', 'upto') : null }
-  }
-  const ordered = [...rows].reverse()
-  const next = cursorAt(ordered.at(-1), 'after', 'from')
-  return {
-    rows: ordered,
-    items: [...items].reverse(),
-    next: hasFollowing ? next : null,
-    prev: more ? { step: 'before', keys: keys(ordered[0]!) } : null,
-  }
-
+  const onward = (step: CursorStep) => (more ? { step, keys: anchors.after(rows.at(-1)!) } : null)
   /** Returns the cursor at the page's edge; for an empty page, at its former position (§7.6). */
-  function cursorAt(
-    edge: readonly Value[] | undefined,
-    from: CursorStep,
-    emptyStep: CursorStep,
-  ): Cursor {
-    return edge ? { step: from, keys: keys(edge) } : { step: emptyStep, keys: cursor!.keys }
+  const back = (step: CursorStep, inclusiveStep: CursorStep): Cursor => {
+    const { keys, isInclusive } = anchors.edge(rows[0])
+    return { step: isInclusive ? inclusiveStep : step, keys }
   }
-}
-
-/** Returns a function that returns the sort keys of a row. */
-export function keysOf(walk: Walk) {
-  const columns = selectedColumns(walk)
-  const at = walk.sort.map((key) => columns.indexOf(key.column))
-  return (row: readonly Value[]): Key[] => at.map((index) => row[index] as Key)
+  if (!walk.backward) {
+    return { rows, items, next: onward('after'), prev: cursor ? back('before', 'upto') : null }
+  }
+  return {
+    rows: [...rows].reverse(),
+    items: [...items].reverse(),
+    next: hasFollowing ? back('after', 'from') : null,
+    prev: onward('before'),
+  }
 }
 
 /** Reads a page of the keyset style: ids above `after_id`, ascending. */

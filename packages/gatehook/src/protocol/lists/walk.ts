@@ -16,7 +16,7 @@ export interface Walk {
   readonly filters: readonly Filter[]
   /** The beginnings of words that each row has (§7.12). */
   readonly terms: readonly SearchTerm[]
-  /** The sort keys; the id is the last. */
+  /** The sort keys; the id is the last, or the order of commits in its place. */
   readonly sort: readonly SortKey[]
   /** Whether the walk runs towards the beginning of the order. */
   readonly backward: boolean
@@ -34,8 +34,16 @@ export interface Walk {
 
 export const idOf = (collection: Collection): string => collection.columns[0]!.name
 
+/** Returns the columns that order rows which tie in the columns before, in each index. */
+export const orderColumns = ({ collection }: Pick<Walk, 'collection'>): readonly string[] =>
+  collection.commits?.columns ?? [idOf(collection)]
+
 export const columnOf = (walk: Walk, name: string): ListColumn =>
   walk.collection.columns.find((column) => column.name === name)!
+
+/** Whether the walk is in the order of commits. */
+export const isInCommitOrder = ({ collection: { commits }, sort }: Walk): boolean =>
+  commits !== undefined && sort[0]!.column === commits.columns[0]
 
 export const isDescending = (walk: Walk, key: SortKey): boolean => key.descending !== walk.backward
 
