@@ -122,33 +122,39 @@ export interface OwnSqlTx extends OwnReader {
   afterCommit(action: () => void): void
 }
 
-/** Returns the SQL of a table for the rows that the context reaches. */
-export type ExpandTable = (table: TableReference) => Sql
+/** The tables of `table(…)` in a context. */
+export interface ReachedTables {
+  /** Returns the SQL of a table for the rows that the context reaches. */
+  readonly expand: (table: TableReference) => Sql
+  readonly columnsOf: (table: TableReference) => readonly string[]
+}
 
-export const createOwnReader = (reader: Reader, expand: ExpandTable): OwnReader => ({
-  all: async (statement) => reader.all(readStatement(statement, expand)),
-  get: async (statement) => reader.get(readStatement(statement, expand)),
-  arrays: async (statement) => reader.arrays(readStatement(statement, expand)),
+export const createOwnReader = (reader: Reader, tables: ReachedTables): OwnReader => ({
+  all: async (statement) => reader.all(readStatement(statement, tables)),
+  get: async (statement) => reader.get(readStatement(statement, tables)),
+  arrays: async (statement) => reader.arrays(readStatement(statement, tables)),
 })
 
-export const createOwnSqlTx = (tx: Tx, expand: ExpandTable): OwnSqlTx => ({
-  ...createOwnReader(tx, expand),
-  lock: async (statement) => tx.lock(readStatement(statement, expand)),
-  run: async (statement) => tx.run(readStatement(statement, expand)),
-  insert: async (statement) => tx.insert(readStatement(statement, expand)),
+export const createOwnSqlTx = (tx: Tx, tables: ReachedTables): OwnSqlTx => ({
+  ...createOwnReader(tx, tables),
+  lock: async (statement) => tx.lock(readStatement(statement, tables)),
+  run: async (statement) => tx.run(readStatement(statement, tables)),
+  insert: async (statement) => tx.insert(readStatement(statement, tables)),
   attempt: (change) => tx.attempt(change),
   afterCommit: (action) => tx.afterCommit(action),
 })
 
 /** Returns the statement of the database. Throws for one that `sql` does not allow. */
-function readStatement(statement: OwnStatement, expand: ExpandTable): Statement {
+function readStatement(statement: OwnStatement, { expand, columnsOf }: ReachedTables): Statement {
   if (!(statement instanceof OwnStatement)) {
     throw mistakeHere('a statement is sql`…` or unscopedSql`…`, imported from gatehook')
   }
   const { strings, values, isUnscoped } = statement
   try {
     const slotOf = (value: unknown) => (value instanceof TableReference ? 'table' : 'value')
-    if (!isUnscoped) checkSql(strings, values.map(slotOf), true)
+    const tables = values.filter((value) => value instanceof TableReference)
+    const columns = new Set(tables.flatMap(columnsOf))
+    if (!isUnscoped) checkSql(strings, values.map(slotOf), true, columns)
   } catch (error) {
     throw error instanceof SqlMistake ? mistakeHere(error.message) : error
   }

@@ -14,14 +14,19 @@ import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { requireOtherRow } from './changed-rows.ts'
 import type { OwnEvent } from './own-event.ts'
 import { type AnyListOptions, listRows } from './own-list.ts'
-import { createOwnReader, createOwnSqlTx, type ExpandTable } from './own-sql.ts'
+import {
+  createOwnReader,
+  createOwnSqlTx,
+  type ReachedTables,
+  type TableReference,
+} from './own-sql.ts'
 import { memberReader, readChangedValues, readNewValues, requireNoState } from './own-values.ts'
 import type { RowOperation, RowReach } from './ownership.ts'
 import { runOnce } from './repeat-keys.ts'
 import type { AnyResource, AnyRow, ResourceDefinition } from './resource.ts'
 import type { RowViews } from './row-views.ts'
 import { uniqueTuples } from './table.ts'
-import { tableSql } from './table-rows.ts'
+import { tableColumns, tableSql } from './table-rows.ts'
 
 const entryOf = (catalog: Catalog, { definition }: AnyResource): CatalogEntry => {
   const entry = catalog.entries.get(definition.name)
@@ -71,14 +76,21 @@ function uniqueFieldsOf(definition: ResourceDefinition, values: AnyRow): readonl
   throw new Error(`${source}: ${names.join(' and ')} is not unique; unique are: ${others}`)
 }
 
-/** Returns the rows that `get` of the same context reaches, as a table of a statement. */
-const tablesInReach =
-  ({ entries, service, database }: Catalog, reach: ReachOf): ExpandTable =>
-  (table) => {
-    const entry = entries.get(table.resource)
-    if (!entry) throw new Error(`the service has no resource ${table.resource}`)
-    return tableSql(entry.definition, service.resources, reach(entry, 'read'), table, database)
+/** Returns the rows that `get` of the same context reaches, as tables of a statement. */
+function tablesInReach({ entries, service, database }: Catalog, reach: ReachOf): ReachedTables {
+  const entryOf = ({ resource }: TableReference) => {
+    const entry = entries.get(resource)
+    if (!entry) throw new Error(`the service has no resource ${resource}`)
+    return entry
   }
+  return {
+    expand(table) {
+      const entry = entryOf(table)
+      return tableSql(entry.definition, service.resources, reach(entry, 'read'), table, database)
+    },
+    columnsOf: (table) => tableColumns(entryOf(table).definition, table),
+  }
+}
 
 type Register = Pick<RowViews, 'register'>
 

@@ -224,6 +224,54 @@ test('sql refuses every other table, function and statement', () => {
   for (const text of refused) assert.notEqual(mistakeIn(text), undefined, text)
 })
 
+test('sql refuses a function in the notation of a column', () => {
+  for (const text of [
+    "SELECT ('SELECT a FROM users'::text).ts_stat",
+    "SELECT (s.x).word FROM (SELECT ('SELECT a FROM users'::text).ts_stat AS x) s",
+    'SELECT (1::int).own AS x',
+    'SELECT (3::float8) . /* a */ pg_sleep::text',
+    'SELECT (17::bigint)."pg_advisory_lock"',
+    "SELECT 'a'.own, 1",
+    'SELECT ?.own',
+    'SELECT a[1].own FROM @',
+    'SELECT i.a[1].own FROM @',
+    'SELECT a::text.own FROM @',
+    'SELECT ROW(1, 2).own',
+    'SELECT (SELECT 1).own',
+    'SELECT 1 FROM @ ORDER BY (a).own',
+    'SELECT CASE WHEN (a).own THEN 1 END FROM @',
+  ])
+    for (const isWhole of [true, false]) assert.notEqual(mistakeIn(text, isWhole), undefined, text)
+})
+
+test('a member is a column of a table, or a name of the statement', () => {
+  const check = (text: string) => {
+    const parts = text.split('@')
+    checkSql(
+      parts,
+      parts.slice(1).map(() => 'table' as const),
+      true,
+      new Set(['id', 'due']),
+    )
+  }
+  for (const text of [
+    'SELECT i.id, i.DUE, I."due" FROM @',
+    'SELECT s.total, s.n, s.count FROM (SELECT sum(due) AS total, 1 n, count(*) FROM @) AS s',
+    'WITH x (a, b) AS (SELECT id, due FROM @) SELECT x.a, x.b FROM x',
+    'SELECT v.word FROM (VALUES (1)) v(word)',
+    'SELECT i.* FROM @ WHERE i.id = .5',
+  ])
+    assert.doesNotThrow(() => check(text), text)
+  for (const text of [
+    'SELECT i.own FROM @',
+    'SELECT i."own" FROM @',
+    'SELECT s.ts_stat FROM (SELECT id FROM @) AS s',
+    'WITH x AS (SELECT 1 AS a) SELECT x.own FROM x ORDER BY x.a',
+    'SELECT public.i.own FROM @',
+  ])
+    assert.throws(() => check(text), SqlMistake, text)
+})
+
 test('sql refuses marks of a value in its text', () => {
   for (const text of ['SELECT ?, a', 'SELECT ?1', 'SELECT @a', "SELECT @a('), b FROM users --')"])
     assert.throws(() => checkSql([text], [], true), SqlMistake, text)

@@ -77,11 +77,13 @@ const ESCAPE = 'or take unscopedSql, which reads every customer'
  * Throws `SqlMistake` for the first mistake.
  *
  * @param isWhole false for a template of the source, which can be a part of a statement
+ * @param columns the columns of the tables; undefined: of the source, where they are unknown
  */
 export function checkSql(
   texts: readonly string[],
   slots: readonly SqlSlot[],
   isWhole: boolean,
+  columns?: ReadonlySet<string>,
 ): void {
   const tokens = tokensOf(texts, slots)
   const [first] = tokens
@@ -90,6 +92,30 @@ export function checkSql(
   const state = { tokens, frames: [newFrame(!isFragment, false)], isFragment, closed: '' }
   for (let index = 0; index < tokens.length; index++) checkToken(state, index)
   if (isWhole && tokens.length > 0) checkEnd(state, tokens.at(-1)!)
+  if (columns) checkMembers(tokens, columns)
+}
+
+const isMember = (tokens: readonly SqlToken[], index: number): boolean =>
+  isName(tokens[index]!) && isMark(tokens[index - 1], '.')
+
+/**
+ * Checks that each member can be a column: PostgreSQL reads `row.name` as `name(row)` where no
+ * column has the name. It is one of a table, or a name that the statement has elsewhere.
+ */
+function checkMembers(tokens: readonly SqlToken[], columns: ReadonlySet<string>): void {
+  const folded = ({ text }: SqlToken) => text.toLowerCase()
+  const isOwn = (token: SqlToken, index: number) =>
+    isName(token) &&
+    !isMember(tokens, index) &&
+    !isMark(tokens[index + 1], '(') &&
+    !isMark(tokens[index + 1], '.')
+  const names = new Set([...columns].map((name) => name.toLowerCase()))
+  for (const token of tokens.filter(isOwn)) names.add(folded(token))
+  for (const [index, token] of tokens.entries()) {
+    if (!isMember(tokens, index)) continue
+    if (names.has(folded(token)) || isReadingFunction(token.text)) continue
+    throw new SqlMistake(`${token.text} is no column of a table of the statement`, token.at)
+  }
 }
 
 function checkEnd({ frames }: CheckState, { at }: SqlToken): void {
@@ -267,15 +293,25 @@ function checkName(state: CheckState, frame: SqlFrame, index: number): void {
   const token = tokens[index]!
   const before = tokens[index - 1]
   const isCall = isMark(tokens[index + 1], '(')
-  const isMember = isMark(before, '.')
+  const isOfName = isMember(tokens, index)
+  if (isOfName && !canHaveMembers(tokens, index - 2)) {
+    throw new SqlMistake(`.${token.text} follows the name of a table only`, token.at)
+  }
   // A type, a label or an alias with columns is after AS, and a type after `::`.
-  if (isThe(before, 'as') || isMark(before, '::') || (isMember && !isCall)) return
+  if (isThe(before, 'as') || isMark(before, '::') || (isOfName && !isCall)) return
   if (token.kind === 'word') checkWord(tokens, frame, index)
   // `(VALUES (1)) v(n)`.
   const isAlias = frame.inTables && isMark(before, ')') && token.text !== 'operator'
-  if (!isCall || isKeyword(state, index) || isAlias || (isReadingFunction(token.text) && !isMember))
+  if (!isCall || isKeyword(state, index) || isAlias || (isReadingFunction(token.text) && !isOfName))
     return
   throw new SqlMistake(`${token.text}(…) is no function of sql, ${ESCAPE}`, token.at)
+}
+
+/** PostgreSQL reads `(value).name`, `$1.name` and `a[1].name` as calls of functions, too. */
+const canHaveMembers = (tokens: readonly SqlToken[], index: number): boolean => {
+  const token = tokens[index]
+  if (token === undefined || token.kind === 'unknown') return true
+  return isName(token) && !isMark(tokens[index - 1], '::')
 }
 
 function checkWord(tokens: readonly SqlToken[], frame: SqlFrame, index: number): void {

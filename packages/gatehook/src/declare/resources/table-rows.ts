@@ -19,6 +19,16 @@ import { DELETED_FIELD } from './soft-deletion.ts'
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
+const readableColumns = ({ fields }: ResourceDefinition) =>
+  columnFields(fields).filter(([, { isWriteOnly }]) => !isWriteOnly)
+
+/** Returns the names of the columns of `tableSql`. */
+export function tableColumns(definition: ResourceDefinition, { items }: TableReference): string[] {
+  if (items === undefined) return readableColumns(definition).map(([name]) => name)
+  const { members } = definition.fields[items]!.items!
+  return [`${definition.name}_id`, ...(members ? Object.keys(members) : ['value'])]
+}
+
 /** Returns a subquery with its name. */
 export function tableSql(
   definition: ResourceDefinition,
@@ -31,8 +41,7 @@ export function tableSql(
   const conditions = [sql`scope = ${scope}`]
   if (definition.softDeletion) conditions.push(raw(`${DELETED_FIELD} IS NULL`))
   if (owner !== undefined) conditions.push(ownerCondition(path!, scope, owner))
-  const columns = columnFields(definition.fields).filter(([, { isWriteOnly }]) => !isWriteOnly)
-  const terms = raw(selectTerms(columns, database))
+  const terms = raw(selectTerms(readableColumns(definition), database))
   const rows = sql`SELECT ${terms} FROM ${raw(definition.name)} WHERE ${join(conditions, ' AND ')}`
   const query = items === undefined ? rows : itemsOf(definition, items, rows, database)
   return sql`(${query}) AS ${raw(quoted(alias))}`
