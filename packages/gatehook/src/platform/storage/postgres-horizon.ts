@@ -11,7 +11,8 @@ const isMember = (role: string) => `coalesce(pg_has_role(${role},
  * The oldest transaction among the sessions of this database. Their ids have 32 bits: each is as
  * old as its distance from the end of the snapshot, and one beyond the end is newer. A session with
  * an id that this role may not see counts as the oldest transaction of the server. Transactions of
- * roles that are no members of the owner of the tables write no row of them, and do not count.
+ * roles that are no members of the owner of the tables write no row of them, and do not count. A
+ * standby knows no sessions of its primary: all transactions of its snapshot count there.
  */
 export const OWN_HORIZON = `(SELECT MIN(CASE WHEN age < 2147483648 THEN ends - age ELSE ends END)
     + gh_txid_epoch()
@@ -26,11 +27,15 @@ export const OWN_HORIZON = `(SELECT MIN(CASE WHEN age < 2147483648 THEN ends - a
     UNION ALL
     SELECT (s.ends - CAST(CAST(transaction AS text) AS bigint)) & 4294967295
     FROM pg_prepared_xacts WHERE database = current_database()
-      AND ${isMember('owner')}) AS own ON true)`
+      AND ${isMember('owner')}
+    UNION ALL SELECT s.ends - s.begins WHERE pg_is_in_recovery()) AS own ON true)`
 
 export const COMMIT_ORDER: CommitOrder = {
   columns: ['txid', 'position'],
   open: `(SELECT coalesce(array_agg(x::text::bigint + gh_txid_epoch()), '{}')::text
     FROM pg_snapshot_xip(pg_current_snapshot()) AS x)`,
+  // The snapshot of a standby names no open transactions.
+  isListed: `txid < (SELECT CASE WHEN pg_is_in_recovery() THEN ${HORIZON}
+    ELSE ${Number.MAX_SAFE_INTEGER} END)`,
   isAnyOf: (column, ids) => sql`${column} = ANY (CAST(${ids} AS BIGINT[]))`,
 }

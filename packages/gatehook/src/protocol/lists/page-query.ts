@@ -330,9 +330,11 @@ function rowConditions(walk: Walk, condition: Sql): Sql {
 }
 
 /** Returns the conditions for the scope and for all rows of the collection. */
-export function collectionConditions({ collection }: Walk): Sql[] {
+export function collectionConditions(walk: Walk): Sql[] {
+  const { collection } = walk
   const parts: Sql[] = []
   if (collection.scoped) parts.push(sql`scope = ${scope}`)
+  if (isInCommitOrder(walk)) parts.push(raw(collection.commits!.isListed))
   if (collection.where) parts.push(raw(collection.where))
   return parts
 }
