@@ -23,7 +23,7 @@ export interface DeliveryAssembly {
 
 /** Throws when the file of `GATEHOOK_WEBHOOK_CA` cannot be read. */
 export function assembleDeliveries(
-  { config, db, log, vault, delivers = true, release = '0', onTakenOver }: Foundation,
+  { config, db, log, vault, poll, delivers = true, release = '0', onTakenOver }: Foundation,
   { catalog, types, onAttempts, queue }: DeliveryAssembly,
 ): Deliveries & Component {
   const { deliveryRate: rate, webhookCa } = config
@@ -31,7 +31,13 @@ export function assembleDeliveries(
     db,
     log,
     delivers,
-    listeners: { onAttempts, onJobsDue: queue.wakeAll, ...(onTakenOver && { onTakenOver }) },
+    listeners: {
+      onAttempts,
+      onJobsDue: queue.wakeAll,
+      // A poll that fails is reported by the next one.
+      onStateChanged: () => void poll.poll().catch(() => undefined),
+      ...(onTakenOver && { onTakenOver }),
+    },
     settings: {
       database: { ...databaseTarget(config), generation: db.generation },
       nodeName: nodeNameOf(config),

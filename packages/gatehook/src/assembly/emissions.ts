@@ -11,13 +11,10 @@ import { createEmissionRecorder } from '../outbound/emissions/recorder.ts'
 import { emissions } from '../outbound/emissions/tables.ts'
 import type { Reader, Value } from '../platform/storage/database.ts'
 import { purgeExpired } from '../platform/storage/purge.ts'
-import { sql } from '../platform/storage/sql.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 /** Deliveries begin within a second of the commit. */
 const INTERVAL_MS = 250
-/** Before the first grant a node reads in every third turn whether there is one. */
-const TURNS_WITHOUT_GRANT = 3
 
 export interface EmissionAssembly {
   readonly catalog: Catalog
@@ -67,13 +64,6 @@ export function assembleEmissions(
     isInstalled = value !== 0
     wasInstalled ||= isInstalled
   }
-  let turns = 0
-  /** The poll of an idle node is too rare for the first event. */
-  const findFirstGrant = async () => {
-    if (types.size === 0 || ++turns % TURNS_WITHOUT_GRANT > 0) return
-    const [row] = await db.arrays(sql`SELECT ${selectInstalled()}`)
-    receive(row![0]!)
-  }
   let stop: (() => Promise<void>) | undefined
   return {
     // Streams may have yet to pass the late events of a role that emits no longer.
@@ -85,7 +75,6 @@ export function assembleEmissions(
     },
     start() {
       const run = async () => {
-        if (!isInstalled) await findFirstGrant()
         if (isInstalled) await recorder.run()
       }
       const failure = 'emitted events could not be recorded yet'

@@ -6,6 +6,7 @@ import { findCustomerIdOf, readCustomers } from '../identity/access/customer-rea
 import { createLog } from '../kernel/log.ts'
 import { modeOf } from '../kernel/principal.ts'
 import { isoTime } from '../kernel/time.ts'
+import { CHANNEL, STATE_CHANGED } from '../outbound/deliveries/wake-up.ts'
 import {
   deleteGrant,
   type EmissionGrant,
@@ -139,6 +140,8 @@ async function runInstall(input: Input): Promise<undefined> {
       const entry = { actor: cliActor(), action: 'outbox.install', target, detail }
       await recordAudit(tx, entry, app.administration)
     })
+    // A node without requests polls too rarely for the first event.
+    await app.db.notify(CHANNEL, STATE_CHANGED)
   })
   const { role, customers = null, mode = null, types: granted = null } = grant
   input.out.result({ role, customers, mode, types: granted }, () => wordsOf(grant))

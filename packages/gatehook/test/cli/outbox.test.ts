@@ -5,9 +5,12 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 import { applications, type Installation } from '../../src/cli/revocation-actions.ts'
+import { CHANNEL, STATE_CHANGED } from '../../src/outbound/deliveries/wake-up.ts'
 import { listGrants } from '../../src/outbound/emissions/grants.ts'
+import { placeOf } from '../../src/platform/storage/postgres-place.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { codeOf, emit } from '../storage/emitter.ts'
 import { openTeamDatabase } from '../storage/team-database.ts'
@@ -52,7 +55,15 @@ test('a role is granted, listed and revoked, and each step is audited', async (t
   assert.equal((await gatehook(place, ...typed)).exit, 2)
   const args = ['outbox', 'install', '--grant', role, '--all-customers', '--mode', 'live']
   const grant = { role, customers: null, mode: 'live', types: null }
+  const node = await connect('postgres', 'postgres')
+  const messages: unknown[] = []
+  node.on('notification', ({ payload }) => messages.push(payload))
+  await node.query(`LISTEN ${placeOf({ schema: 'one' }).channel(CHANNEL)}`)
   assert.deepEqual(await jsonOf(place, ...args), grant)
+  await eventually(
+    async () => messages[0],
+    (message) => message === STATE_CHANGED,
+  )
   assert.deepEqual(await jsonOf(place, ...args), grant)
   const listed = { ...grant, external_ids: null }
   assert.deepEqual(await jsonOf(place, 'outbox', 'list'), { data: [listed] })

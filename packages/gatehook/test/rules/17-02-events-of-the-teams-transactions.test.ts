@@ -10,6 +10,7 @@ import { event, f, fields, service } from '../../src/gatehook.ts'
 import { createFeed } from '../../src/history/events/feed.ts'
 import { findCustomer } from '../../src/identity/access/store.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
+import { CHANNEL, STATE_CHANGED } from '../../src/outbound/deliveries/wake-up.ts'
 import { codeOf, emit, openEmitter } from '../storage/emitter.ts'
 import { HEAD, inSchema } from '../storage/team-database.ts'
 
@@ -142,11 +143,12 @@ test('equal numbers are the same object under a key, and texts are not', async (
 /** A clock that never advances: the poll of the node is not due. */
 const still = { now: () => 0, elapsedMs: () => 0 }
 
-test('a node that runs finds the first grant without its poll', async (t) => {
+test('a node that runs polls when a command announces the first grant', async (t) => {
   const { app, connect, grant, query, role } = await openEmitter(t, { clock: still })
   await query('DELETE FROM one.gh_emission_grants')
   await app.app.work()
   await grant()
+  await app.app.db.notify(CHANNEL, STATE_CHANGED)
   await emit(await connect(role), 'invoice.paid', PAID, DEFAULT)
   const list = () => query('SELECT id FROM one.gh_events')
   await eventually(list, ({ length }) => length === 1, 30_000)

@@ -35,6 +35,8 @@ export interface EngineListeners {
   readonly onAttempts: (report: AttemptReport) => void
   /** Called when another node has stored a job that is due. */
   readonly onJobsDue: () => void
+  /** Called when a command has changed what the poll reads. */
+  readonly onStateChanged?: () => void
   /** Called when another process has taken the database over. */
   readonly onTakenOver?: () => void
 }
@@ -103,6 +105,7 @@ export type FromWorker =
   | { readonly figures: DeliveryFigures }
   | { readonly attempts: AttemptReport }
   | { readonly jobsDue: true }
+  | { readonly stateChanged: true }
   | { readonly takenOver: true }
   | { readonly unopened: UnopenedDatabase }
 
@@ -132,7 +135,7 @@ const RESTART_MAX_MS = 30_000
 export async function startEngineThread(
   settings: EngineSettings,
   log: Log,
-  { onAttempts, onJobsDue, onTakenOver }: EngineListeners,
+  { onAttempts, onJobsDue, onStateChanged, onTakenOver }: EngineListeners,
 ): Promise<EngineThread> {
   let figures = NO_FIGURES
   let worker: Worker | undefined
@@ -150,6 +153,7 @@ export async function startEngineThread(
         if ('log' in message) return relayLog(log, message.log)
         if ('attempts' in message) return onAttempts(message.attempts)
         if ('jobsDue' in message) return onJobsDue()
+        if ('stateChanged' in message) return onStateChanged?.()
         if ('takenOver' in message) return onTakenOver?.()
         if ('unopened' in message) {
           const { sentence, isTemporary } = message.unopened

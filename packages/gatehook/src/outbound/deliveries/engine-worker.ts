@@ -27,6 +27,7 @@ function unopenedBy(error: unknown): UnopenedDatabase | undefined {
 const host = await openEngineHost(settings, {
   log,
   onJobsDue: () => post({ jobsDue: true }),
+  onStateChanged: () => post({ stateChanged: true }),
   onTakenOver: () => post({ takenOver: true }),
 }).catch((error: unknown) => {
   const unopened = unopenedBy(error)

@@ -32,7 +32,7 @@ import { createOutbox } from './outbox.ts'
 import { signedPost } from './signature.ts'
 import { traceDeliveries, tracePost } from './traced-post.ts'
 import { createWakeRelay } from './wake-relay.ts'
-import { CHANNEL, JOBS_DUE, LEASES_CHANGED, type WakeUp } from './wake-up.ts'
+import { CHANNEL, JOBS_DUE, LEASES_CHANGED, STATE_CHANGED, type WakeUp } from './wake-up.ts'
 
 /** Plain values, which can be passed to another thread. */
 export interface EngineSettings {
@@ -108,6 +108,8 @@ interface EngineHostDeps {
   readonly log: Log
   /** Called when another node has stored a job that is due. */
   readonly onJobsDue?: () => void
+  /** Called when a command has changed what the poll reads. */
+  readonly onStateChanged?: () => void
   /** Called when another process has taken the database over. */
   readonly onTakenOver?: () => void
 }
@@ -115,7 +117,7 @@ interface EngineHostDeps {
 /** Opens the engine and starts it. Throws `StorageError` when the database cannot be opened. */
 export async function openEngineHost(
   settings: EngineSettings,
-  { log, onJobsDue = () => {}, onTakenOver }: EngineHostDeps,
+  { log, onJobsDue = () => {}, onStateChanged = () => {}, onTakenOver }: EngineHostDeps,
 ): Promise<EngineHost> {
   const random = systemRandom()
   const clock = settings.testClock ? new SettableClock(wallClock) : wallClock
@@ -185,6 +187,7 @@ export async function openEngineHost(
   const stopListening = await db.listen(CHANNEL, (message) => {
     if (message === LEASES_CHANGED) loop.renewLeases()
     else if (message === JOBS_DUE) onJobsDue()
+    else if (message === STATE_CHANGED) onStateChanged()
     else void relay.receive(message)
   })
   return {

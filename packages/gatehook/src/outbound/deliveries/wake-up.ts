@@ -43,6 +43,9 @@ export const LEASES_CHANGED = 'leases'
 /** The message of `CHANNEL` after a node that runs no jobs has stored one. */
 export const JOBS_DUE = 'jobs'
 
+/** The message of `CHANNEL` after a command has changed what the poll of nodes reads. */
+export const STATE_CHANGED = 'state'
+
 /** Decodes a message of `CHANNEL`; ignores other text. */
 export function decodeWakeUp(message: string): WakeUp {
   const webhookNos: number[] = []
