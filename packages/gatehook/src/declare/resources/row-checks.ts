@@ -31,8 +31,13 @@ export interface RowChecks {
   checkReferences(tx: Tx, reach: RowReach, values: AnyRow): Promise<void>
   /** Requires it of the fields that are references. On PostgreSQL it is one round trip. */
   checkFields(tx: Tx, reach: RowReach, values: AnyRow): Promise<void>
-  /** Requires it of references inside values, which rules read (§15.9). */
+  /** Requires it of references inside values (§15.9). */
   checkInner(tx: Tx, reach: RowReach, values: AnyRow): Promise<void>
+  /**
+   * The same before the rules, which read those rows. It locks none: rules often lock them for
+   * changes, and two transactions that hold one row would wait for each other.
+   */
+  checkInnerFirst(tx: Tx, reach: RowReach, values: AnyRow): Promise<void>
   /** Runs a change. A duplicate of a unique value is a `conflict` that names its field. */
   checkUnique<T>(change: () => Promise<T>): Promise<T>
 }
@@ -47,7 +52,7 @@ export function createRowChecks(
   const retiredName = retiredNames(definition)
   const references = Object.entries(definition.fields).filter(([, spec]) => spec.kind === 'ref')
   const owning = owningField(definition)
-  const checkInner = innerCheck(definition, storeOf)
+  const checkInner = innerCheck(definition, storeOf, 'holdAll')
   const checkFields: RowChecks['checkFields'] = async (tx, { scope, owner, refersTo }, values) => {
     const wholeScope = { scope, owner: undefined }
     const check = async ([field, { target }]: (typeof references)[number]) => {
@@ -64,6 +69,7 @@ export function createRowChecks(
   return {
     checkFields,
     checkInner,
+    checkInnerFirst: innerCheck(definition, storeOf, 'existing'),
     checkRules(row) {
       for (const check of checks) {
         const errors = check(row)
@@ -112,6 +118,7 @@ export function createRowChecks(
 function innerCheck(
   { fields }: ResourceDefinition,
   storeOf: (resource: string) => RowStore,
+  method: 'holdAll' | 'existing',
 ): RowChecks['checkInner'] {
   const references = innerReferencesOf(fields)
   return async (tx, { scope, refersTo }, values) => {
@@ -121,7 +128,7 @@ function innerCheck(
       if (ids.size === 0) continue
       const target = spec.target!
       const reach = refersTo ? refersTo(target) : { scope, owner: undefined }
-      const existing = reach ? await storeOf(target).holdAll(tx, reach, [...ids.keys()]) : new Set()
+      const existing = reach ? await storeOf(target)[method](tx, reach, [...ids.keys()]) : new Set()
       for (const [id, pointers] of ids) {
         if (existing.has(id)) continue
         const message = `is not the id of a row of ${target}`

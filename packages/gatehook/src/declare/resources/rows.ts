@@ -187,7 +187,7 @@ const withReferencesChecked =
         (name) => !before || !isSameValue(before[name], after[name]),
       )
       const values = Object.fromEntries(changed.map((name) => [name, after[name]]))
-      await checks.checkInner(tx, target.reach, values)
+      await checks.checkInnerFirst(tx, target.reach, values)
     }
     try {
       return await runRules(tx, target, operation, rows)

@@ -34,6 +34,8 @@ export interface RowStore extends RowReferences {
   hold(tx: Tx, reach: RowScope, id: RowId): Promise<boolean>
   /** Like `hold` for any number of rows. Returns the ids of those in reach. */
   holdAll(tx: Tx, reach: RowScope, ids: readonly RowId[]): Promise<ReadonlySet<RowId>>
+  /** Like `holdAll`, without locks. */
+  existing(tx: Tx, reach: RowScope, ids: readonly RowId[]): Promise<ReadonlySet<RowId>>
   /** Returns the id, which the database generates unless ids are texts. */
   insert(tx: Tx, scope: number, row: Readonly<Record<string, unknown>>): Promise<RowId>
   update(
@@ -109,7 +111,7 @@ export function createRowStore(
     },
     lock: (tx, reach, id) => lockCells(tx, select(reach, id)),
     hold: async (tx, reach, id) => (await tx.hold(exists(reach, id))).length > 0,
-    holdAll: holderOf(definition, resources, isLive),
+    ...idReaders(definition, resources, isLive),
     async insert(tx, scope, row) {
       const values = cellsOf(insertedNames, row)
       budgetOf(tx).charge({ rows: 1, bytes: bytesOfValues(values) })
@@ -191,26 +193,29 @@ function uniqueFinder(
 /** Sizes of `IN` lists: three texts serve any number of ids. */
 const ID_LIST_SIZES = [8, 32, 128]
 
-/** Returns the function that locks rows against deletion. */
-function holderOf(
+/** Returns the functions that find rows by ids, with and without locks. */
+function idReaders(
   definition: ResourceDefinition,
   resources: readonly ResourceDefinition[],
   isLive: string,
-): RowStore['holdAll'] {
+): Pick<RowStore, 'holdAll' | 'existing'> {
   const { name, fields } = definition
   const select = byIdLists((ids) => {
     const text = `SELECT id FROM ${name} WHERE scope = ? AND id IN (${ids})${isLive}`
     const sqlite = fields.id!.idPrefix === undefined ? seekByIds(text) : text
     return statementByIds(text, definition, resources, sqlite)
   })
-  return async (tx, reach, ids) => {
-    const existing = new Set<RowId>()
-    // Each transaction locks rows in the order of their ids.
-    for (const statement of select(reach, [...ids].sort())) {
-      for (const { id } of await tx.hold<{ id: RowId }>(statement)) existing.add(id)
+  const readerOf =
+    (method: 'hold' | 'all'): RowStore['holdAll'] =>
+    async (tx, reach, ids) => {
+      const existing = new Set<RowId>()
+      // Each transaction locks rows in the order of their ids.
+      for (const statement of select(reach, [...ids].sort())) {
+        for (const { id } of await tx[method]<{ id: RowId }>(statement)) existing.add(id)
+      }
+      return existing
     }
-    return existing
-  }
+  return { holdAll: readerOf('hold'), existing: readerOf('all') }
 }
 
 /** Returns a function that returns the statements for any number of ids. */

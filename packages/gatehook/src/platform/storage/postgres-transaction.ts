@@ -5,7 +5,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { wallClock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
-import type { Tx } from './database.ts'
 import type { LockWait } from './lock-wait.ts'
 import {
   isConnectionLost,
@@ -29,7 +28,7 @@ import {
   Transaction,
   type TransactionGuard,
 } from './transaction.ts'
-import { UnknownOutcome } from './write-groups.ts'
+import { type GroupedChange, UnknownOutcome } from './write-groups.ts'
 
 /** Runs of a transaction that ends in a deadlock or a serialization failure. */
 export const ATTEMPTS_MAX = 5
@@ -92,7 +91,7 @@ export const LONG_READ: TransactionMode = {
  * Writes that commit together hold their locks until the slowest has ended. So none of them waits
  * long for a lock, and none can wait for a transaction that waits for another one of the group.
  */
-export const GROUP: TransactionMode = {
+const GROUP: TransactionMode = {
   begin: [...READ_WRITE.begin, 'SET LOCAL lock_timeout = 50'],
 }
 
@@ -178,25 +177,24 @@ export async function runTransaction<T>(
  */
 export async function runGroup(
   deps: TransactionDeps,
-  mode: TransactionMode,
-  changes: readonly ((tx: Tx) => Promise<unknown>)[],
+  changes: readonly GroupedChange[],
 ): Promise<readonly unknown[]> {
   let isCommitting = false
   try {
-    return await runTransaction(deps, mode, async (tx) => {
+    return await runTransaction(deps, GROUP, async (tx) => {
       const sums: GroupSums = new Map()
-      const members = changes.map((change) => ({ change, transaction: new Transaction() }))
-      const run = ({ change, transaction }: (typeof members)[number]) =>
-        deps.guard.run(transaction, () => change(tx.member(transaction, sums)))
+      const members = changes.map((write) => ({ ...write, transaction: new Transaction() }))
+      const run = ({ change, inContext, transaction }: (typeof members)[number]) =>
+        inContext(() => deps.guard.run(transaction, () => change(tx.member(transaction, sums))))
       const results = await Promise.allSettled(members.map(run))
       for (const { transaction } of members) transaction.isOpen = false
       const values = results.map((result) => {
         if (result.status === 'rejected') throw result.reason
         return result.value
       })
-      for (const { transaction } of members) {
+      for (const { inContext, transaction } of members) {
         transaction.end()
-        for (const action of transaction.afterCommit) tx.afterCommit(action)
+        for (const action of transaction.afterCommit) tx.afterCommit(() => inContext(action))
       }
       for (const { sum, add } of sums.values()) tx.runLater(add(sum))
       isCommitting = true

@@ -42,7 +42,6 @@ import { openSessions, type Sessions } from './postgres-session.ts'
 import { takeSpace } from './postgres-space.ts'
 import {
   ATTEMPTS_MAX,
-  GROUP,
   LONG_READ,
   ORDERED,
   READ_ONLY,
@@ -214,10 +213,16 @@ function createWrite(
   const runInGroup = createWriteGroups({
     clock: wallClock,
     runAlone: (change, ...of) => begin(READ_WRITE, change, ...of),
-    runTogether(changes, customer, waitedMs) {
-      const wait = new LockWait(waitedMs)
-      const mode = withLimit(GROUP, customer, wait)
-      return takeConnection(customer, wait, () => runGroup(deps, mode, changes))
+    async runTogether(changes, customer, waitedMs) {
+      // A failed group is no failure of a write: it must not count as a stall of the customer.
+      const run = () =>
+        runGroup(deps, changes).then(
+          (values) => ({ values }),
+          (error: unknown) => ({ error }),
+        )
+      const end = await takeConnection(customer, new LockWait(waitedMs), run)
+      if ('error' in end) throw end.error
+      return end.values
     },
   })
   // Citus may send the statements of one transaction to several servers.

@@ -23,7 +23,7 @@ function createGroups({ fail }: { readonly fail?: () => Error | undefined } = {}
       await awaitStep()
       const error = fail?.()
       if (error) throw error
-      const values = await Promise.all(changes.map((change) => change(tx)))
+      const values = await Promise.all(changes.map(({ change }) => change(tx)))
       log.push(values.join('+'))
       return values
     },

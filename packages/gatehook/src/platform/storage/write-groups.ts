@@ -6,6 +6,7 @@
  * runs alone.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../kernel/clock.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
 import type { Tx } from './database.ts'
@@ -13,21 +14,26 @@ import type { Tx } from './database.ts'
 /** Groups of one key, also of one write, that run at once. */
 const RUNNING_MAX = 4
 const MEMBERS_MAX = 16
+/** Writes that run alone for longer leave their place to the next group. */
+const SLOW_MS = 50
 /** Writes of a key that wait for a group; further ones wait for a connection. */
 const WAITING_MAX = 1_000
 /** After a failure the writes of the key run alone for this time. */
 const PAUSE_MS = 1_000
 const PAUSED_KEYS_MAX = 10_000
 
-type GroupedChange<T> = (tx: Tx) => Promise<T>
+/** A write, and the async context of its caller: another write can start it. */
+export interface GroupedChange {
+  readonly change: (tx: Tx) => Promise<unknown>
+  readonly inContext: <T>(body: () => T) => T
+}
 
 /** The server may have committed a group: its writes must not run again. */
 export class UnknownOutcome extends Error {
   override readonly name = 'UnknownOutcome'
 }
 
-interface GroupedWrite {
-  readonly change: GroupedChange<unknown>
+interface GroupedWrite extends GroupedChange {
   readonly sinceMs: number
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
@@ -41,26 +47,26 @@ interface GroupState {
 interface WriteGroupDeps {
   readonly clock: Pick<Clock, 'elapsedMs'>
   /** Runs a change in its own transaction, with repetitions. */
-  readonly runAlone: <T>(
-    change: GroupedChange<T>,
+  readonly runAlone: (
+    change: (tx: Tx) => Promise<unknown>,
     customer: TurnKey | undefined,
     waitedMs: number,
-  ) => Promise<T>
+  ) => Promise<unknown>
   /**
    * Runs changes in one transaction; returns their results. After any error but `UnknownOutcome`,
    * whose `cause` is the error for callers, nothing is stored.
    */
   readonly runTogether: (
-    changes: readonly GroupedChange<unknown>[],
+    changes: readonly GroupedChange[],
     customer: TurnKey | undefined,
     waitedMs: number,
   ) => Promise<readonly unknown[]>
 }
 
-/** Runs a change, alone or with others of the same key. */
+/** Runs a change, alone or with others of the same customer and key. */
 export type RunInGroup = <T>(
   key: string,
-  change: GroupedChange<T>,
+  change: (tx: Tx) => Promise<T>,
   customer: TurnKey | undefined,
 ) => Promise<T>
 
@@ -76,13 +82,12 @@ export function createWriteGroups({ clock, runAlone, runTogether }: WriteGroupDe
     if (untilMs === undefined || clock.elapsedMs() < untilMs) return untilMs !== undefined
     return !pausedUntil.delete(key)
   }
-  const waitOf = ({ sinceMs }: GroupedWrite) => clock.elapsedMs() - sinceMs
+  const waitOf = ({ sinceMs }: Pick<GroupedWrite, 'sinceMs'>) => clock.elapsedMs() - sinceMs
   /** Returns whether the writes have ended: their callers have results. */
   const runGroup = async (key: string, members: readonly GroupedWrite[], customer?: TurnKey) => {
     if (members.length === 1 || isPaused(key)) return false
     try {
-      const changes = members.map(({ change }) => change)
-      const values = await runTogether(changes, customer, waitOf(members[0]!))
+      const values = await runTogether(members, customer, waitOf(members[0]!))
       for (const [at, { resolve }] of members.entries()) resolve(values[at])
       return true
     } catch (error) {
@@ -92,6 +97,13 @@ export function createWriteGroups({ clock, runAlone, runTogether }: WriteGroupDe
       return true
     }
   }
+  const runEach = async (members: readonly GroupedWrite[], customer?: TurnKey) => {
+    const ends = members.map(({ change, inContext, resolve, reject, ...member }) =>
+      inContext(() => runAlone(change, customer, waitOf(member))).then(resolve, reject),
+    )
+    // Writes that wait for a lock hold up no others.
+    await Promise.race([Promise.all(ends), delay(SLOW_MS, undefined, { ref: false })])
+  }
   const start = async (
     key: string,
     state: GroupState,
@@ -99,29 +111,24 @@ export function createWriteGroups({ clock, runAlone, runTogether }: WriteGroupDe
     customer?: TurnKey,
   ) => {
     state.running++
-    if (!(await runGroup(key, members, customer))) {
-      const ends = members.map((member) =>
-        runAlone(member.change, customer, waitOf(member)).then(member.resolve, member.reject),
-      )
-      await Promise.all(ends)
-    }
+    if (!(await runGroup(key, members, customer))) await runEach(members, customer)
     state.running--
     const next = state.waiting.splice(0, MEMBERS_MAX)
     if (next.length > 0) void start(key, state, next, customer)
     else if (state.running === 0) states.delete(key)
   }
-  return (key, change, customer) => {
-    let state = states.get(key)
-    if (!state) states.set(key, (state = { running: 0, waiting: [] }))
-    const current = state
-    if (current.waiting.length >= WAITING_MAX) return runAlone(change, customer, 0)
+  return (group, change, customer) => {
+    // Backends, persons and operators take turns, so they share no group (decision 0084).
+    const key = `${customer} ${group}`
+    const state = states.get(key) ?? { running: 0, waiting: [] }
+    states.set(key, state)
+    if (state.waiting.length >= WAITING_MAX) return runAlone(change, customer, 0) as never
     return new Promise((resolve, reject) => {
-      // Another caller's write can start it.
+      const inContext = AsyncLocalStorage.snapshot()
       const sinceMs = clock.elapsedMs()
-      const bound = AsyncLocalStorage.bind(change)
-      const member = { change: bound, sinceMs, resolve, reject } as GroupedWrite
-      if (current.running < RUNNING_MAX) void start(key, current, [member], customer)
-      else current.waiting.push(member)
+      const member = { change, inContext, sinceMs, resolve, reject } as GroupedWrite
+      if (state.running < RUNNING_MAX) void start(key, state, [member], customer)
+      else state.waiting.push(member)
     })
   }
 }
