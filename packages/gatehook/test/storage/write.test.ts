@@ -186,6 +186,24 @@ eachDatabase('lock and hold return the row', async (db) => {
   })
 })
 
+eachDatabase('a row that another transaction holds can be locked for a change', async (db) => {
+  await withTable(db)
+  await insert(db, 1, 'a')
+  if (db.name !== 'postgres') return
+  const row = sql`SELECT name FROM t WHERE id = ${1}`
+  const held = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<void>()
+  const holder = db.write(async (tx) => {
+    await tx.hold(row)
+    held.resolve()
+    await ended.promise
+  })
+  await held.promise
+  assert.deepEqual(await db.write((tx) => tx.lock(row, 'change')), { name: 'a' })
+  ended.resolve()
+  await holder
+})
+
 eachDatabase('concurrent increments under a row lock are all applied', async (db) => {
   await withTable(db)
   await insert(db, 1, '0')

@@ -58,13 +58,16 @@ export function createRows(
   const creationStamps = stampFields(definition, ['created', 'updated'])
   const eventType = (suffix: string) => events.find((type) => type.endsWith(`.${suffix}`))
 
-  const lockRow = async (tx: Tx, { reach, id, guard }: RowTarget): Promise<AnyRow> => {
-    const cells = await store.lock(tx, reach, id)
-    if (!cells) throw new Failure('not_found')
-    const row = decode(cells)
-    guard?.(row)
-    return row
-  }
+  const rowLocker =
+    (lock: RowStore['lock']) =>
+    async (tx: Tx, { reach, id, guard }: RowTarget): Promise<AnyRow> => {
+      const cells = await lock(tx, reach, id)
+      if (!cells) throw new Failure('not_found')
+      const row = decode(cells)
+      guard?.(row)
+      return row
+    }
+  const lockRow = rowLocker(store.lock)
   const hasRules = definition.rules.length > 0
   const computeRow = withChecksFirst(createRowComputer(definition, newest), checks)
   const complete = changeCompleter(definition, runRules, computeRow)
@@ -92,7 +95,7 @@ export function createRows(
     store,
     checks,
     decode,
-    lock: lockRow,
+    lock: rowLocker(store.lockForDeletion),
     complete,
     recordEvent,
   })

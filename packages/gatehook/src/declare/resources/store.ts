@@ -28,8 +28,10 @@ export interface RowStore extends RowReferences {
   ): Promise<Value[] | undefined>
   /** Returns the cells of the rows of the ids in reach, in no order: 128 by each statement. */
   findAll(reader: Reader, reach: RowScope, ids: readonly RowId[]): Promise<Value[][]>
-  /** Returns the cells, and locks the row until the transaction ends. */
+  /** Returns the cells, and locks the row against changes until the transaction ends. */
   lock(tx: Tx, reach: RowScope, id: RowId): Promise<Value[] | undefined>
+  /** The same for a deletion, which waits for those who hold the row. */
+  lockForDeletion(tx: Tx, reach: RowScope, id: RowId): Promise<Value[] | undefined>
   /** Returns whether the row is in reach, and prevents its deletion until the transaction ends. */
   hold(tx: Tx, reach: RowScope, id: RowId): Promise<boolean>
   /** Like `hold` for any number of rows. Returns the ids of those in reach. */
@@ -94,8 +96,12 @@ export function createRowStore(
   const remove = prepareStatement(`DELETE FROM ${table} ${byId}`)
   // The texts differ by declared names only.
   const updateOf = createStatementCache()
-  const lockCells = async (tx: Tx, statement: Statement): Promise<Value[] | undefined> => {
-    const row = await tx.lock<Record<string, Value>>(statement)
+  const lockCells = async (
+    tx: Tx,
+    statement: Statement,
+    purpose?: 'change',
+  ): Promise<Value[] | undefined> => {
+    const row = await tx.lock<Record<string, Value>>(statement, purpose)
     if (!row) return undefined
     const values = names.map((name) => row[name]!)
     budgetOf(tx).charge({ bytes: bytesOfValues(values) })
@@ -109,7 +115,8 @@ export function createRowStore(
       for (const statement of selectAll(reach, ids)) rows.push(...(await reader.arrays(statement)))
       return rows
     },
-    lock: (tx, reach, id) => lockCells(tx, select(reach, id)),
+    lock: (tx, reach, id) => lockCells(tx, select(reach, id), 'change'),
+    lockForDeletion: (tx, reach, id) => lockCells(tx, select(reach, id)),
     hold: async (tx, reach, id) => (await tx.hold(exists(reach, id))).length > 0,
     ...idReaders(definition, resources, isLive),
     async insert(tx, scope, row) {

@@ -36,8 +36,12 @@ export interface Reader {
 export interface Tx extends Reader {
   /** Number of rows per counter, so that writers do not queue for one row; 1 on SQLite. */
   readonly counterSlots: number
-  /** Like `get`, and locks the row against changes until this transaction ends (FOR UPDATE). */
-  lock<R extends Row = Row>(statement: Statement): Promise<R | undefined>
+  /**
+   * Like `get`, and locks the row against changes until this transaction ends: FOR UPDATE, which
+   * excludes `hold`. `change`: the row will not be deleted, so others may hold it (FOR NO KEY
+   * UPDATE), and two transactions that hold and then change it do not wait for each other.
+   */
+  lock<R extends Row = Row>(statement: Statement, purpose?: 'change'): Promise<R | undefined>
   /** Like `all`, and locks the rows against deletion until the transaction ends (FOR KEY SHARE). */
   hold<R extends Row = Row>(statement: Statement): Promise<R[]>
   run(statement: Statement): Promise<number>

@@ -11,7 +11,11 @@ import type { ResultShape } from './postgres-send.ts'
 import type { Session } from './postgres-session.ts'
 import { checkValues, runInSavepoint, type Transaction } from './transaction.ts'
 
-const ROW_LOCKS = { update: ' FOR UPDATE', share: ' FOR KEY SHARE' } as const
+const ROW_LOCKS = {
+  update: ' FOR UPDATE',
+  change: ' FOR NO KEY UPDATE',
+  share: ' FOR KEY SHARE',
+} as const
 
 /** Writers of one total wait for each other only if they use the same row. */
 const COUNTER_SLOTS = 16
@@ -50,8 +54,11 @@ export class PostgresTx implements Tx {
     return (await this.#perform(statement, { arrays: true })).rows as unknown as Value[][]
   }
 
-  async lock<R extends Row>(statement: Statement): Promise<R | undefined> {
-    return (await this.#perform(statement, this.#rowLock(statement, 'update'))).rows[0]
+  async lock<R extends Row>(
+    statement: Statement,
+    purpose: 'update' | 'change' = 'update',
+  ): Promise<R | undefined> {
+    return (await this.#perform(statement, this.#rowLock(statement, purpose))).rows[0]
   }
 
   async hold<R extends Row>(statement: Statement): Promise<R[]> {

@@ -80,7 +80,7 @@ const recordRuns = (tx: Tx, statements: string[]): Tx => ({
   all: (statement) => tx.all(statement),
   get: (statement) => tx.get(statement),
   arrays: (statement) => tx.arrays(statement),
-  lock: (statement) => tx.lock(statement),
+  lock: (...statement) => tx.lock(...statement),
   hold: (statement) => tx.hold(statement),
   async run(statement) {
     const count = await tx.run(statement)

@@ -13,7 +13,7 @@ const CLASS = 0x72656672
  */
 export function referenceLock(
   text: string,
-  kind: 'update' | 'share',
+  kind: 'update' | 'change' | 'share',
   referenceTables: ReadonlySet<string>,
 ): string | undefined {
   const table = /\bFROM (gh_\w+)/.exec(text)?.[1]
