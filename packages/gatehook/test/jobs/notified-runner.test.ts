@@ -64,7 +64,7 @@ test('the engine of a node passes the announcement on [postgres]', async (t) => 
     eventHandlers: {},
   } as unknown as EngineSettings
   const { promise: announced, resolve } = Promise.withResolvers<void>()
-  const host = await openEngineHost(settings, { log: quietLog, onJobsDue: resolve })
+  const host = await openEngineHost(settings, { log: quietLog, receivers: { [JOBS_DUE]: resolve } })
   t.after(() => host.stop(0))
   const db = await openForTest(t, url)
   await db.notify(CHANNEL, JOBS_DUE)

@@ -7,7 +7,7 @@ import type { AnnouncedEvent } from '../../history/events/store.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import { createRowId, type RowId } from '../../kernel/row-id.ts'
-import type { Tx } from '../../platform/storage/database.ts'
+import type { Tx, Value } from '../../platform/storage/database.ts'
 import { runTogether } from '../../platform/storage/together.ts'
 import { timeOf } from '../../platform/storage/transaction-time.ts'
 import { isSameValue } from '../../protocol/fields/forms.ts'
@@ -58,16 +58,7 @@ export function createRows(
   const creationStamps = stampFields(definition, ['created', 'updated'])
   const eventType = (suffix: string) => events.find((type) => type.endsWith(`.${suffix}`))
 
-  const rowLocker =
-    (lock: RowStore['lock']) =>
-    async (tx: Tx, { reach, id, guard }: RowTarget): Promise<AnyRow> => {
-      const cells = await lock(tx, reach, id)
-      if (!cells) throw new Failure('not_found')
-      const row = decode(cells)
-      guard?.(row)
-      return row
-    }
-  const lockRow = rowLocker(store.lock)
+  const lockRow = rowLocker(store.lock, decode)
   const hasRules = definition.rules.length > 0
   const computeRow = withChecksFirst(createRowComputer(definition, newest), checks)
   const complete = changeCompleter(definition, runRules, computeRow)
@@ -95,7 +86,7 @@ export function createRows(
     store,
     checks,
     decode,
-    lock: rowLocker(store.lockForDeletion),
+    lock: rowLocker(store.lockForDeletion, decode),
     complete,
     recordEvent,
   })
@@ -139,6 +130,16 @@ export function createRows(
     ...deletion,
   }
 }
+
+const rowLocker =
+  (lock: RowStore['lock'], decode: (cells: readonly Value[]) => AnyRow) =>
+  async (tx: Tx, { reach, id, guard }: RowTarget): Promise<AnyRow> => {
+    const cells = await lock(tx, reach, id)
+    if (!cells) throw new Failure('not_found')
+    const row = decode(cells)
+    guard?.(row)
+    return row
+  }
 
 /** The parts of a change of a locked row. */
 interface RunnerParts {

@@ -96,17 +96,7 @@ export function createRowStore(
   const remove = prepareStatement(`DELETE FROM ${table} ${byId}`)
   // The texts differ by declared names only.
   const updateOf = createStatementCache()
-  const lockCells = async (
-    tx: Tx,
-    statement: Statement,
-    purpose?: 'change',
-  ): Promise<Value[] | undefined> => {
-    const row = await tx.lock<Record<string, Value>>(statement, purpose)
-    if (!row) return undefined
-    const values = names.map((name) => row[name]!)
-    budgetOf(tx).charge({ bytes: bytesOfValues(values) })
-    return values
-  }
+  const lockCells = cellLocker(names)
   return {
     find: async (reader, reach, id) => (await reader.arrays(select(reach, id)))[0],
     findUnique: uniqueFinder(definition, (where) => prepareSelection(`${where}${isLive}`)),
@@ -148,6 +138,17 @@ export function createRowStore(
     ...createRowReferences(definition),
   }
 }
+
+/** Returns the function that locks a row, and returns its cells. */
+const cellLocker =
+  (names: readonly string[]) =>
+  async (tx: Tx, statement: Statement, purpose?: 'change'): Promise<Value[] | undefined> => {
+    const row = await tx.lock<Record<string, Value>>(statement, purpose)
+    if (!row) return undefined
+    const values = names.map((name) => row[name]!)
+    budgetOf(tx).charge({ bytes: bytesOfValues(values) })
+    return values
+  }
 
 /** Returns the functions that list the columns and the cells of written fields. */
 function cellsOfWrites(fields: ResourceDefinition['fields']) {

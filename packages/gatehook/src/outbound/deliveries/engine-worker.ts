@@ -7,6 +7,7 @@ import { StorageError, StorageWaitError } from '../../platform/storage/database.
 import type { FromWorker, ToWorker, UnopenedDatabase } from './deliveries.ts'
 import { type EngineSettings, openEngineHost } from './host.ts'
 import { NO_FIGURES } from './metrics.ts'
+import { JOBS_DUE, STATE_CHANGED } from './wake-up.ts'
 
 const FIGURES_MS = 1_000
 
@@ -26,8 +27,10 @@ function unopenedBy(error: unknown): UnopenedDatabase | undefined {
 
 const host = await openEngineHost(settings, {
   log,
-  onJobsDue: () => post({ jobsDue: true }),
-  onStateChanged: () => post({ stateChanged: true }),
+  receivers: {
+    [JOBS_DUE]: () => post({ jobsDue: true }),
+    [STATE_CHANGED]: () => post({ stateChanged: true }),
+  },
   onTakenOver: () => post({ takenOver: true }),
 }).catch((error: unknown) => {
   const unopened = unopenedBy(error)

@@ -32,7 +32,7 @@ import { createOutbox } from './outbox.ts'
 import { signedPost } from './signature.ts'
 import { traceDeliveries, tracePost } from './traced-post.ts'
 import { createWakeRelay } from './wake-relay.ts'
-import { CHANNEL, JOBS_DUE, LEASES_CHANGED, STATE_CHANGED, type WakeUp } from './wake-up.ts'
+import { CHANNEL, LEASES_CHANGED, type WakeUp } from './wake-up.ts'
 
 /** Plain values, which can be passed to another thread. */
 export interface EngineSettings {
@@ -106,10 +106,8 @@ const coverageOf =
 
 interface EngineHostDeps {
   readonly log: Log
-  /** Called when another node has stored a job that is due. */
-  readonly onJobsDue?: () => void
-  /** Called when a command has changed what the poll reads. */
-  readonly onStateChanged?: () => void
+  /** Called with messages of `CHANNEL` that are for the main thread. */
+  readonly receivers?: Readonly<Record<string, () => void>>
   /** Called when another process has taken the database over. */
   readonly onTakenOver?: () => void
 }
@@ -117,7 +115,7 @@ interface EngineHostDeps {
 /** Opens the engine and starts it. Throws `StorageError` when the database cannot be opened. */
 export async function openEngineHost(
   settings: EngineSettings,
-  { log, onJobsDue = () => {}, onStateChanged = () => {}, onTakenOver }: EngineHostDeps,
+  { log, receivers = {}, onTakenOver }: EngineHostDeps,
 ): Promise<EngineHost> {
   const random = systemRandom()
   const clock = settings.testClock ? new SettableClock(wallClock) : wallClock
@@ -185,9 +183,8 @@ export async function openEngineHost(
   const relay = createWakeRelay({ db, log, node, engine, nudge })
   wake = relay.wake
   const stopListening = await db.listen(CHANNEL, (message) => {
-    if (message === LEASES_CHANGED) loop.renewLeases()
-    else if (message === JOBS_DUE) onJobsDue()
-    else if (message === STATE_CHANGED) onStateChanged()
+    if (Object.hasOwn(receivers, message)) receivers[message]!()
+    else if (message === LEASES_CHANGED) loop.renewLeases()
     else void relay.receive(message)
   })
   return {
