@@ -10,8 +10,11 @@ import type { PersonTrace } from '../../platform/storage/table.ts'
 
 /** A shorter text occurs in the data of others. */
 const LENGTH_MIN = 4
-/** A shorter text that is no sign-in name may be that of others. */
+/** A shorter text that is no sign-in name, or number, may be that of others. */
 const IDENTIFYING_LENGTH = 10
+/** A short number is also a year, an hour or a count in the data of others. */
+const lengthMinOf = (value: unknown) =>
+  typeof value === 'number' ? IDENTIFYING_LENGTH : LENGTH_MIN
 /** The input of a job bounds both (64 KiB). */
 const LENGTH_MAX = 80
 const VALUES_MAX = 150
@@ -76,7 +79,7 @@ export class PersonValues implements PersonTrace, PersonFindings {
       for (const inner of Object.values(value)) this.add(kind, inner)
     }
     const text = typeof value === 'number' ? JSON.stringify(value) : value
-    if (typeof text !== 'string' || text.length < LENGTH_MIN) return
+    if (typeof text !== 'string' || text.length < lengthMinOf(value)) return
     if (this.#names.size + this.#others.size >= VALUES_MAX) return
     const set = kind === 'name' ? this.#names : this.#others
     set.add(partOf(text))
@@ -110,7 +113,7 @@ export class PersonValues implements PersonTrace, PersonFindings {
   }
 
   isName(text: Value | undefined): boolean {
-    return typeof text === 'string' && this.#names.has(fold(text))
+    return typeof text === 'string' && this.#names.has(partOf(text))
   }
 
   isSearchedBy(url: Value | undefined): boolean {
@@ -126,7 +129,9 @@ export class PersonValues implements PersonTrace, PersonFindings {
 
   /** Whether a text or number is one of the values. */
   is(value: string | number): boolean {
-    const part = partOf(String(value))
+    const text = String(value)
+    if (text.length < lengthMinOf(value)) return false
+    const part = partOf(text)
     return this.#names.has(part) || this.#others.has(part)
   }
 
