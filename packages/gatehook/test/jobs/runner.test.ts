@@ -1,10 +1,11 @@
 /** The runner of jobs: retries, leases, order, schedules, timeouts, drain, purge. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import type { JobAttempt } from '../../src/platform/jobs/job.ts'
+import type { DueJob, JobAttempt } from '../../src/platform/jobs/job.ts'
 import { purgeJobs } from '../../src/platform/jobs/retention.ts'
 import { FAILED_AFTER_MS, HEARTBEAT_MS } from '../../src/platform/jobs/runner.ts'
 import { parseSchedule } from '../../src/platform/jobs/schedule.ts'
+import { claimJob } from '../../src/platform/jobs/store.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { gate, HOUR_MS, type Run, rigOf, START_MS } from './runner-rig.ts'
@@ -92,6 +93,28 @@ eachMigrated('a node that dies loses its jobs to another one, and its late end',
   const [job] = await rig.rows()
   assert.deepEqual([job!.state, job!.attempt], ['done', 2])
 })
+
+eachMigrated(
+  'a job that a request begins at an idle node keeps its first heartbeat',
+  async (db) => {
+    const rig = rigOf(db)
+    const work = gate()
+    const node = rig.nodeOf([rig.handlerOf('pay', () => work.promise)])
+    await node.settle()
+    rig.advance(60_000)
+    await rig.add('pay')
+    const begun = await node.runner.begin(async (tx, hold) => {
+      const [job] = await tx.all<DueJob>(sql`SELECT no, id, kind, name, scope, row_key, input,
+      attempt + 1 AS attempt, schedule, caller_group, caller FROM gh_jobs`)
+      return (await claimJob(tx, job!, hold)) ? job : undefined
+    })
+    await node.pass()
+    work.open()
+    await begun!.ended
+    const [job] = await rig.rows()
+    assert.deepEqual([job!.state, job!.attempt, job!.error], ['done', 1, null])
+  },
+)
 
 eachMigrated('a job that ends its node at each attempt fails for good', async (db) => {
   const rig = rigOf(db)

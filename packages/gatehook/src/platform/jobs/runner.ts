@@ -292,6 +292,8 @@ export class NodeJobRunner implements JobRunner {
 
   #start(job: ClaimedJob): RunningAttempt {
     const { clock } = this.#deps
+    // A node without jobs sends no heartbeat; the claim of the first one is one.
+    if (this.#running.size === 0) this.#beatMs = clock.elapsedMs()
     const handler = this.#handlers.get(job.name)!
     const attempt = startAttempt(handlerFor(job, handler), job, clock)
     this.#running.set(job.no, attempt)
