@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { scopeOf } from '../../src/kernel/principal.ts'
 import {
   backlogStore,
   changeBacklog,
@@ -10,6 +11,7 @@ import {
 } from '../../src/outbound/deliveries/backlog-store.ts'
 import { checkReferences } from '../../src/outbound/deliveries/reference-check.ts'
 import { retention } from '../../src/outbound/deliveries/retention.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
 import { raw, sql } from '../../src/platform/storage/sql.ts'
 import { finishedLog, LOCAL, openHook, pay, register, replayed } from '../webhooks/hook.ts'
 
@@ -229,6 +231,45 @@ eachMigrated(
     }
   },
 )
+
+/** Inserts events whose deliveries wait for registrations, which are created as well. */
+const addWaiting = (db: Database, nos: readonly number[], recordedAt: number | null) =>
+  db.write(async (tx) => {
+    await tx.run(sql`INSERT INTO gh_customers (no, id, name, created_at)
+      VALUES (5, 'cus_5', '', 0)`)
+    for (const no of nos) {
+      await tx.run(sql`INSERT INTO gh_webhooks
+        (no, id, tag, scope, url, events, api_version, active, created_at, updated_at)
+        VALUES (${no}, ${`wh_${no}`}, ${`t${no}`}, 10, '', '[]', 'v1', 1, 0, 0)`)
+      await tx.run(sql`INSERT INTO gh_events (scope, id, type, shape, object, created,
+          recorded_at, waits_for, waiting_id, waiting_version)
+        VALUES (10, ${`evt_${no}`}, 'a.b', 'v1', '{}', 7, ${recordedAt}, ${no}, ${`dlv_${no}t`},
+          'v1')`)
+    }
+  })
+
+eachMigrated('a waiting delivery has the time of its recording, and keeps it', async (db) => {
+  await addWaiting(db, [1], 9_500)
+  const times = () => db.arrays(sql`SELECT id, created_at FROM ${raw(ROWS_AND_WAITING)} AS d`)
+  assert.deepEqual(await times(), [['dlv_1t', 9_500]])
+  await backlogStore(db).fillBacklog({ no: 1, scope: scopeOf(5, 'test') })
+  assert.deepEqual(await times(), [['dlv_1t', 9_500]])
+  assert.equal((await db.arrays(sql`SELECT id FROM gh_deliveries`)).length, 1)
+})
+
+eachMigrated('two statements find all registrations with waiting deliveries', async (db) => {
+  await addWaiting(db, [1, 2, 3], null)
+  await db.write((tx) => tx.run(sql`UPDATE gh_webhooks SET active = 0 WHERE no = 2`))
+  let count = 0
+  const arrays: Database['arrays'] = (statement) => {
+    count += 1
+    return db.arrays(statement)
+  }
+  const slice = await backlogStore({ ...db, arrays }).readAwaitedSlice(0, 3)
+  const endpoint = { scope: 10, dueAt: 7_000, hasBacklog: true }
+  const endpoints = [1, 3].map((no) => ({ no, ...endpoint }))
+  assert.deepEqual([slice, count], [{ endpoints, next: 3 }, 2])
+})
 
 eachMigrated('doctor finds deliveries that wait for a missing registration', async (db) => {
   await db.write((tx) =>

@@ -88,6 +88,25 @@ test('expired partitions are dropped also when the next ones cannot be created',
   assert.equal(await partitionOf(db, id), undefined)
 })
 
+test('events stay while deliveries wait that did not get rows', async (t) => {
+  const db = await openAtStart(t)
+  const id = await addEvent(db, START_MS)
+  await db.write(async (tx) => {
+    await tx.run(sql`INSERT INTO gh_webhooks
+      (no, id, tag, scope, url, events, api_version, active, created_at, updated_at)
+      VALUES (1, 'wh_1', 't1', ${scope}, '', '[]', 'v1', 0, 0, 0)`)
+    await tx.run(sql`UPDATE gh_events SET waits_for = 1, waiting_id = ${id.replace('evt', 'dlv')},
+      waiting_version = 'v1'`)
+  })
+  const clock = clockAt(START_MS + 40 * DAY_MS)
+  await retention(db, clock, 0).events!()
+  assert.ok(await findEvent(db, scope, id))
+  await retention(db, clock).events!()
+  assert.equal(await findEvent(db, scope, id), undefined)
+  const rows = await db.arrays(sql`SELECT event_id, state FROM gh_deliveries`)
+  assert.deepEqual(rows, [[id, 'pending']])
+})
+
 test('a new database has partitions for the next days only', async (t) => {
   const db = await openAtStart(t)
   const expected = ['past', '20260531', '20260603', 'future'].map((end) => `gh_events_${end}`)

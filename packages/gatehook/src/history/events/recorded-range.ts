@@ -28,7 +28,7 @@ interface RangeReaders<R> {
 type IdPrefix = 'evt_' | 'dlv_'
 
 /** SQL of `e`, the events of `RangeReaders.late`. */
-export const lateEvents = `(SELECT scope, id, type, created FROM gh_events
+export const lateEvents = `(SELECT scope, id, type, created, recorded_at FROM gh_events
   WHERE scope = ? AND recorded_at >= ? AND ${LATE} AND id > ? AND id < ?) AS e`
 
 /** Reads the next rows of a range; fewer than `limit` are the last ones. */

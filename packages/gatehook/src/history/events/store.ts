@@ -180,18 +180,22 @@ export function findNewestEvent(file: Parameters<BackupOptions['findNewestEvent'
   return row ? { id: row.id, type: row.type, created_at: isoTime(row.created * 1000) } : null
 }
 
-export type EventHead = Pick<StoredEvent, 'id' | 'type' | 'created'>
+export interface EventHead extends Pick<StoredEvent, 'id' | 'type' | 'created'> {
+  readonly recorded_at: number | null
+}
 
-const latePage = prepareStatement(`SELECT id, type, created FROM ${lateEvents} ORDER BY id LIMIT ?`)
-const page = prepareStatement(`SELECT id, type, created FROM gh_events
-  WHERE scope = ? AND id > ? AND id <= ? AND (id > ? OR recorded_at >= ?) ORDER BY id LIMIT ?`)
+const HEAD = 'id, type, created, recorded_at'
+const latePage = prepareStatement(`SELECT ${HEAD} FROM ${lateEvents} ORDER BY id LIMIT ?`)
+const page = prepareStatement(`SELECT ${HEAD} FROM gh_events
+  WHERE scope = ? AND id > ? AND id <= ? AND (id > ? AND created >= ? OR recorded_at >= ?)
+  ORDER BY id LIMIT ?`)
 
 /** Reads events that were recorded in a range. */
 export const readEventPage = (reader: Reader, scope: Scope, range: RecordedRange) =>
   readRecorded<EventHead>(reader, scope, 'evt_', range, {
     late: (from, values, limit) => from.all(latePage([...values, limit])),
     others: (from, { after, until, first, sinceMs, limit }) =>
-      from.all(page([scope, after, until, first, sinceMs, limit])),
+      from.all(page([scope, after, until, first, Math.floor(sinceMs / 1000), sinceMs, limit])),
   })
 
 const replace = prepareStatement('UPDATE gh_events SET object = ? WHERE scope = ? AND id = ?')

@@ -17,7 +17,8 @@ export interface WaitingDelivery {
   readonly version: string
 }
 
-const CREATED_MS = 'CAST(created * 1000 AS BIGINT)'
+/** When the delivery was created, as of the outbox: at the recording of its event. */
+const CREATED_MS = 'CAST(COALESCE(recorded_at, created * 1000) AS BIGINT)'
 
 /**
  * SQL: waiting deliveries with the columns of rows of deliveries; the statement around it excludes
@@ -49,7 +50,7 @@ export interface TakenDelivery extends Row {
   readonly event_id: string
   readonly type: string
   readonly version: string
-  readonly created: number
+  readonly created_ms: number
 }
 
 const firstIds = prepareStatement(`SELECT waiting_id FROM gh_events
@@ -57,7 +58,8 @@ const firstIds = prepareStatement(`SELECT waiting_id FROM gh_events
   ORDER BY waiting_id LIMIT ?`)
 const take = prepareStatement(`UPDATE gh_events SET waits_for = NULL
   WHERE ${WAITS} AND scope = ? AND waits_for = ? AND waiting_id >= ? AND waiting_id <= ?
-  RETURNING waiting_id AS id, id AS event_id, type, waiting_version AS version, created`)
+  RETURNING waiting_id AS id, id AS event_id, type, waiting_version AS version,
+    ${CREATED_MS} AS created_ms`)
 
 /** Reads the ids of the first waiting deliveries of a registration, below an id. */
 export async function readWaitingIds(
@@ -68,6 +70,24 @@ export async function readWaitingIds(
 ): Promise<readonly string[]> {
   const rows = await from.arrays(firstIds([scope, no, below, limit]))
   return rows.map(([id]) => id as string)
+}
+
+const firstLater = prepareStatement(`SELECT waiting_id FROM gh_events
+  WHERE ${WAITS} AND scope = ? AND waits_for = ? AND created > ? AND created <= ?
+  ORDER BY waiting_id LIMIT 1`)
+
+/**
+ * Reads the id of the first waiting delivery of a registration whose event was created in a period,
+ * in seconds. Ids do not tell: on SQLite they never decrease, and can be ahead of the clock.
+ */
+export async function findWaitingIn(
+  from: Reader,
+  { scope, no }: Pick<WaitingRange, 'scope' | 'no'>,
+  afterS: number,
+  untilS: number,
+): Promise<string | undefined> {
+  const [row] = await from.arrays(firstLater([scope, no, afterS, untilS]))
+  return row?.[0] as string | undefined
 }
 
 /** Takes waiting deliveries out of their events: the same transaction inserts their rows. */

@@ -11,8 +11,8 @@ import {
 } from '../../history/events/waiting.ts'
 import { customerOfScope } from '../../identity/access/customer-reader.ts'
 import type { Scope } from '../../kernel/principal.ts'
-import type { Database, Tx } from '../../platform/storage/database.ts'
-import { prepareStatement } from '../../platform/storage/sql.ts'
+import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
+import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
 import { SENDS } from './due-store.ts'
 import { insertDeliveries } from './outbox.ts'
 import type { EndpointKey, EngineStore, PendingEndpoint } from './ports.ts'
@@ -37,7 +37,7 @@ const BEHIND_MS = 60_000
 const EXAMINED = 500
 
 /** Sorts after every id of a delivery. */
-const AFTER_ALL = 'dlv_~'
+export const AFTER_ALL = 'dlv_~'
 
 interface IdRange {
   readonly from: string
@@ -57,8 +57,8 @@ async function fillRange(
   { from, to }: IdRange,
 ): Promise<Filled> {
   const taken = await takeWaiting(tx, { scope, no, from, to })
-  const rows = taken.map(({ id, event_id: eventId, type, version, created }) => {
-    const at = Number(created) * 1000
+  const rows = taken.map(({ id, event_id: eventId, type, version, created_ms }) => {
+    const at = Number(created_ms)
     return { id, scope, webhookNo: no, eventId, type, version, dueAt: at, createdAt: at }
   })
   for (let at = 0; at < rows.length; at += FILL_ROWS) {
@@ -119,8 +119,16 @@ const pendingAfter = prepareStatement(`WITH RECURSIVE e(no, n) AS (
 
 type ExaminedCells = readonly [no: number, scope: Scope | null, isBehind: number]
 
-const statusOf = prepareStatement(`SELECT ${SENDS} FROM gh_webhooks w
-  JOIN ${customerOfScope('w.scope')} WHERE w.no = ?`)
+/** Reads the scopes of those registrations that send, by number. */
+async function readSending(
+  from: Reader,
+  nos: readonly number[],
+): Promise<ReadonlyMap<number, Scope | null>> {
+  if (nos.length === 0) return new Map()
+  const rows = await from.arrays(sql`SELECT w.no, ${raw(SENDS)} FROM gh_webhooks w
+    JOIN ${raw(customerOfScope('w.scope'))} WHERE w.no IN (${join(nos)})`)
+  return new Map(rows as unknown as readonly (readonly [number, Scope | null])[])
+}
 
 type BacklogStore = Pick<
   EngineStore,
@@ -151,12 +159,12 @@ export const backlogStore = (db: Database): BacklogStore =>
         endBacklog: (endpoint) => changeBacklog(db, endpoint, 0),
         async readAwaitedSlice(after, limit) {
           const awaited = await listAwaited(db, after, limit)
-          const endpoints: PendingEndpoint[] = []
-          for (const { no, since } of awaited) {
-            const [row] = await db.arrays(statusOf([no]))
-            const scope = (row?.[0] ?? null) as Scope | null
-            if (scope !== null) endpoints.push({ no, scope, dueAt: since, hasBacklog: true })
-          }
+          const nos = awaited.map(({ no }) => no)
+          const sending = await readSending(db, nos)
+          const endpoints = awaited.flatMap(({ no, since }): PendingEndpoint[] => {
+            const scope = sending.get(no) ?? null
+            return scope === null ? [] : [{ no, scope, dueAt: since, hasBacklog: true }]
+          })
           return { endpoints, next: awaited.length === limit ? awaited.at(-1)!.no : undefined }
         },
       }

@@ -88,8 +88,11 @@ const latePage = prepareStatement(`SELECT d.id, d.event_type, d.state FROM ${lat
   JOIN gh_deliveries d ON d.scope = e.scope AND d.id = 'dlv_' || substr(e.id, 5) || ?
   ORDER BY d.id LIMIT ?`)
 const page = prepareStatement(`SELECT id, event_type, state FROM gh_deliveries
-  WHERE webhook_no = ? AND id > ? AND id <= ? AND (id > ? OR created_at >= ?)
-  ORDER BY id LIMIT ?`)
+  WHERE webhook_no = ? AND id > ? AND id <= ?
+    AND (id > ? AND created_at >= ? OR created_at >= ?) ORDER BY id LIMIT ?`)
+
+/** Deliveries that got rows later have the time of their events, in seconds. */
+const wholeSecond = (ms: number): number => Math.floor(ms / 1000) * 1000
 
 /** Reads deliveries of a registration whose events were recorded in a range. */
 export const readDeliveryPage = (
@@ -100,7 +103,7 @@ export const readDeliveryPage = (
   readRecorded<DeliveryHead>(reader, scope, 'dlv_', range, {
     late: (from, values, limit) => from.all(latePage([...values, tag, limit])),
     others: (from, { after, until, first, sinceMs, limit }) =>
-      from.all(page([no, after, until, first, sinceMs, limit])),
+      from.all(page([no, after, until, first, wholeSecond(sinceMs), sinceMs, limit])),
   })
 
 /** Reads the ids of those events whose delivery is pending. */
@@ -169,9 +172,9 @@ export async function requeueEvents(
   const ended = events.filter(({ id }) => !pendingIds.has(id))
   if (ended.length === 0) return 0
   const values = ended.map(
-    ({ id, type, created }) =>
+    ({ id, type, created, recorded_at }) =>
       sql`(${deliveryIdOf(id, tag)}, ${scope}, ${no}, ${id}, ${type}, ${version}, ${now},
-          ${created * 1000})`,
+          ${recorded_at ?? created * 1000})`,
   )
   return tx.run(sql`INSERT INTO gh_deliveries
     (id, scope, webhook_no, event_id, event_type, version, next_attempt_at, created_at)

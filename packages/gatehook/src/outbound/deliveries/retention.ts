@@ -5,7 +5,7 @@
  */
 
 import { eventTable } from '../../history/events/tables.ts'
-import { listAwaited, WAITING_EVENTS } from '../../history/events/waiting.ts'
+import { findWaitingIn, listAwaited, WAITING_EVENTS, WAITS } from '../../history/events/waiting.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { lowestIdAt } from '../../kernel/id.ts'
 import type { Scope } from '../../kernel/principal.ts'
@@ -14,7 +14,7 @@ import { readPartitions, tablesOfMixedAge } from '../../platform/storage/partiti
 import { expiredPartitions } from '../../platform/storage/partitions/periods.ts'
 import { renewPartitions } from '../../platform/storage/partitions/upkeep.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
-import { fillFirst } from './backlog-store.ts'
+import { AFTER_ALL, fillFirst } from './backlog-store.ts'
 import type { EndpointKey } from './ports.ts'
 import { RETENTION_MS } from './retry-schedule.ts'
 import { bodyTable, deliveryTable, IS_PENDING, OWN, TIME } from './tables.ts'
@@ -27,14 +27,15 @@ const RUN_MAX = 1_000_000
 const EXPIRED_WAIT_MS = 7 * 86_400_000
 /** Deliveries get rows this long before their events expire. */
 const EXPIRING_MS = 86_400_000
-/** Registrations with waiting deliveries that one run examines. */
-const AWAITED_MAX = 10_000
+/** Registrations with waiting deliveries that one statement lists. */
+const AWAITED_PAGE = 1_000
 const scopeOfRegistration = prepareStatement('SELECT scope FROM gh_webhooks WHERE no = ?')
 /** The engine ends later ones instead of an attempt. */
 const exhaust =
   prepareStatement(`UPDATE gh_deliveries SET state = 'exhausted', failed = 1, next_attempt_at = NULL
-  WHERE state = 'pending' AND created_at <= ? AND (scope, id) IN
-    (SELECT scope, id FROM gh_deliveries WHERE ${IS_PENDING} AND ${TIME} <= ? AND id < ?
+  WHERE state = 'pending' AND (scope, id) IN
+    (SELECT scope, id FROM gh_deliveries
+     WHERE ${IS_PENDING} AND ${TIME} <= ? AND id < ? AND created_at <= ?
      ORDER BY ${TIME} LIMIT ${SLICE})`)
 /** Statements on deliveries in one table: all, or those of a partition without a period. */
 const deliveryStatements = (table: string) => ({
@@ -45,12 +46,15 @@ const deliveryStatements = (table: string) => ({
   drop: prepareStatement(`DELETE FROM ${table} WHERE no > ? AND no <= ? AND created_at <= ?
     AND (state NOT IN ('pending', 'exhausted') OR created_at <= ?)`),
 })
+/** An event stays while a delivery waits in it. */
+const EXPIRED = `position > ? AND position <= ? AND created <= ? AND NOT (${WAITS})`
 /** Statements on events in one table: all of them, or those of a partition without a period. */
 const eventStatements = (table: string) => ({
-  old: prepareStatement(`SELECT position, created FROM ${table} ORDER BY position LIMIT ${SLICE}`),
+  old: prepareStatement(`SELECT position, created FROM ${table}
+    WHERE position > ? ORDER BY position LIMIT ${SLICE}`),
   dropBodies: prepareStatement(`DELETE FROM gh_event_bodies WHERE (scope, event_id) IN
-    (SELECT scope, id FROM ${table} WHERE position <= ? AND created <= ?)`),
-  dropEvents: prepareStatement(`DELETE FROM ${table} WHERE position <= ? AND created <= ?`),
+    (SELECT scope, id FROM ${table} WHERE ${EXPIRED})`),
+  dropEvents: prepareStatement(`DELETE FROM ${table} WHERE ${EXPIRED}`),
 })
 
 const deletedRegistrations = prepareStatement(
@@ -69,14 +73,22 @@ const dropRegistration = prepareStatement(`DELETE FROM gh_webhooks WHERE no = ? 
   AND NOT EXISTS (SELECT 1 FROM ${WAITING_EVENTS} AS e
     WHERE e.scope = gh_webhooks.scope AND e.waits_for = gh_webhooks.no)`)
 
-/** Returns the retention chores by name; each resolves to the number of purged rows. */
+/** Events have their time in seconds. */
+const secondOf = (ms: number): number => Math.floor(ms / 1000)
+
+/**
+ * Returns the retention chores by name; each resolves to the number of purged rows.
+ *
+ * @param fillMax - waiting deliveries of one registration that get rows in one run
+ */
 export function retention(
   db: Database,
   clock: Clock,
+  fillMax = RUN_MAX,
 ): Readonly<Record<string, () => Promise<number>>> {
   return {
-    deliveries: () => purgeDeliveries(db, clock.now()),
-    events: () => purgeEvents(db, clock.now()),
+    deliveries: () => purgeDeliveries(db, clock.now(), fillMax),
+    events: () => purgeEvents(db, clock.now(), fillMax),
     registrations: () => purgeRegistrations(db, clock.now()),
   }
 }
@@ -85,13 +97,15 @@ export function retention(
  * Ends expired deliveries, and purges old ones: on PostgreSQL by their partitions, elsewhere row by
  * row.
  */
-async function purgeDeliveries(db: Database, now: number): Promise<number> {
+async function purgeDeliveries(db: Database, now: number, fillMax: number): Promise<number> {
   const beforeMs = now - RETENTION_MS
-  await fillExpiring(db, beforeMs + EXPIRING_MS)
-  await exhaustExpired(db, beforeMs, beforeMs + EXPIRED_WAIT_MS)
+  await fillExpiring(db, now, fillMax)
   const parts = await readPartitions(db, deliveryTable)
+  // Ids have the time of creation where they select partitions.
+  const below = parts.length > 0 ? lowestIdAt('dlv_', Math.max(0, beforeMs)) : AFTER_ALL
+  await exhaustExpired(db, { beforeMs, below, dueMs: beforeMs + EXPIRED_WAIT_MS })
   const isDropping = expiredPartitions(deliveryTable, parts, beforeMs).length > 0
-  if (isDropping) await exhaustExpired(db, beforeMs, Number.MAX_SAFE_INTEGER)
+  if (isDropping) await exhaustExpired(db, { beforeMs, below, dueMs: Number.MAX_SAFE_INTEGER })
   const sinceMs = beforeMs - RETENTION_MS
   const condition = `failed = 1 AND state = 'exhausted' AND created_at > ${sinceMs}`
   const expiry = { nowMs: now, beforeMs, retained: { condition, sinceMs } }
@@ -104,48 +118,83 @@ async function purgeDeliveries(db: Database, now: number): Promise<number> {
   return purgedCount
 }
 
-/** Gives deliveries rows that wait in events which are purged soon: their outcome stays. */
-async function fillExpiring(db: Database, beforeMs: number): Promise<void> {
-  const below = lowestIdAt('dlv_', Math.max(0, beforeMs))
-  for (const { no, since } of await listAwaited(db, 0, AWAITED_MAX)) {
-    if (since > beforeMs) continue
-    const [row] = await db.arrays(scopeOfRegistration([no]))
-    if (row) await fillAll(db, { no, scope: row[0] as Scope }, below)
+/**
+ * Gives deliveries rows that wait in events which are purged soon: their outcome stays. Returns
+ * whether none of them waits any longer.
+ */
+async function fillExpiring(db: Database, now: number, fillMax: number): Promise<boolean> {
+  const beforeMs = now - RETENTION_MS + EXPIRING_MS
+  let isComplete = true
+  for (let after = 0; ; ) {
+    const awaited = await listAwaited(db, after, AWAITED_PAGE)
+    for (const { no, since } of awaited) {
+      // An event of a clock that was ahead can be the first one, before older ones.
+      if (since > beforeMs && since <= now) continue
+      const [row] = await db.arrays(scopeOfRegistration([no]))
+      if (!row) continue
+      const endpoint = { no, scope: row[0] as Scope }
+      const below = await findWaitingIn(db, endpoint, secondOf(beforeMs), secondOf(now))
+      isComplete = (await fillAll(db, endpoint, { below, fillMax })) && isComplete
+    }
+    if (awaited.length < AWAITED_PAGE) return isComplete
+    after = awaited.at(-1)!.no
   }
 }
 
-/** Gives the waiting deliveries of a registration rows, oldest first. */
-async function fillAll(db: Database, endpoint: EndpointKey, below?: string): Promise<void> {
-  let filledCount = 0
-  for (let isLast = false; !isLast && filledCount < RUN_MAX; ) {
-    const filled = await fillFirst(db, endpoint, below)
-    filledCount += filled.count
-    isLast = filled.isLast
+/** Gives the waiting deliveries of a registration rows, oldest first. Returns whether all. */
+async function fillAll(
+  db: Database,
+  endpoint: EndpointKey,
+  { below, fillMax = RUN_MAX }: { below?: string | undefined; fillMax?: number } = {},
+): Promise<boolean> {
+  for (let filledCount = 0; filledCount < fillMax; ) {
+    const { count, isLast } = await fillFirst(db, endpoint, below)
+    if (isLast) return true
+    filledCount += count
   }
+  return false
 }
 
-/** Ends the pending deliveries that were created before an instant and are due until another. */
-async function exhaustExpired(db: Database, beforeMs: number, dueMs: number): Promise<void> {
-  const statement = exhaust([beforeMs, dueMs, lowestIdAt('dlv_', Math.max(0, beforeMs))])
+/** Deliveries by the times of their creation and of their next attempt, and by their ids. */
+interface ExpiredRange {
+  readonly beforeMs: number
+  readonly dueMs: number
+  readonly below: string
+}
+
+/** Ends the pending deliveries of a range. */
+async function exhaustExpired(
+  db: Database,
+  { beforeMs, dueMs, below }: ExpiredRange,
+): Promise<void> {
+  const statement = exhaust([dueMs, below, beforeMs])
   for (let count = SLICE; count === SLICE; ) {
     count = await db.write((tx) => tx.run(statement), { single: true })
   }
 }
 
+/**
+ * Returns the number of the last row that a purge passes, of rows with numbers and times, and
+ * whether further rows can follow. It passes rows of a clock that was ahead, which stay.
+ */
+function passRows(rows: readonly [no: number, at: number][], before: number, now: number) {
+  const end = rows.findIndex(([, at]) => at > before && at <= now)
+  const last = (end === -1 ? rows : rows.slice(0, end)).at(-1)?.[0]
+  return { last, hasMore: end === -1 && rows.length === SLICE }
+}
+
 async function purgeDeliveryRows(db: Database, table: string, now: number): Promise<number> {
   const { old, drop } = deliveryStatements(table)
   const before = now - RETENTION_MS
-  let after = 0
   let purgedCount = 0
-  for (let read = 0; read < RUN_MAX; read += SLICE) {
+  for (let after = 0, read = 0; read < RUN_MAX; read += SLICE) {
     const rows = (await db.arrays(old([after]))) as [number, number][]
-    const expired = rows.filter(([, createdAt]) => createdAt <= before)
-    const last = expired.at(-1)?.[0]
+    const { last, hasMore } = passRows(rows, before, now)
     if (last === undefined) break
     const dropped = drop([after, last, before, before - RETENTION_MS])
     purgedCount += await db.write((tx) => tx.run(dropped), { single: true })
     after = last
-    if (expired.length < SLICE) break
+    if (!hasMore) break
   }
   return purgedCount
 }
@@ -154,12 +203,13 @@ async function purgeDeliveryRows(db: Database, table: string, now: number): Prom
  * On PostgreSQL, drops the partitions whose events have all expired, bodies first. Elsewhere it
  * deletes expired events row by row.
  */
-async function purgeEvents(db: Database, now: number): Promise<number> {
-  await fillExpiring(db, now - RETENTION_MS + EXPIRING_MS)
+async function purgeEvents(db: Database, now: number, fillMax: number): Promise<number> {
+  // The next run continues to fill, and drops partitions afterwards.
+  const beforeMs = (await fillExpiring(db, now, fillMax)) ? now - RETENTION_MS : 0
   let purgedCount = 0
   let failed: unknown
   for (const table of [bodyTable, eventTable]) {
-    const periods = { nowMs: now, beforeMs: now - RETENTION_MS }
+    const periods = { nowMs: now, beforeMs }
     const { dropped, failure } = await renewPartitions(db, table, periods)
     if (table === eventTable) purgedCount += dropped
     failed ??= failure
@@ -173,18 +223,19 @@ async function purgeEvents(db: Database, now: number): Promise<number> {
 
 async function purgeEventRows(db: Database, table: string, now: number): Promise<number> {
   const { old, dropBodies, dropEvents } = eventStatements(table)
-  const before = Math.floor((now - RETENTION_MS) / 1000)
+  const before = secondOf(now - RETENTION_MS)
   let purgedCount = 0
-  while (purgedCount < RUN_MAX) {
-    const rows = (await db.arrays(old([]))) as [number, number][]
-    const last = rows.filter(([, created]) => created <= before).at(-1)?.[0]
+  for (let after = 0, read = 0; read < RUN_MAX; read += SLICE) {
+    const rows = (await db.arrays(old([after]))) as [number, number][]
+    const { last, hasMore } = passRows(rows, before, secondOf(now))
     if (last === undefined) break
-    const count = await db.write(async (tx: Tx) => {
-      await tx.run(dropBodies([last, before]))
-      return tx.run(dropEvents([last, before]))
+    const range = [after, last, before]
+    purgedCount += await db.write(async (tx: Tx) => {
+      await tx.run(dropBodies(range))
+      return tx.run(dropEvents(range))
     })
-    purgedCount += count
-    if (count < SLICE) break
+    after = last
+    if (!hasMore) break
   }
   return purgedCount
 }
