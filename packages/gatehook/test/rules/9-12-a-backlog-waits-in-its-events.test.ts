@@ -125,6 +125,10 @@ eachService(
       (await admin.get(`/admin/events?type=payment.succeeded${query}`)).body.data
     assert.deepEqual((await listed('&delivery_state=paused'))[0].deliveries, totals)
     assert.deepEqual(await listed('&delivery_state=delivered'), [])
+    for (const q of [delivery.id, delivery.id.slice(0, -2)]) {
+      const { data } = (await admin.get(`/admin/search?q=${q}`)).body
+      assert.deepEqual(idsOf(data), [delivery.id])
+    }
     const { waiting } = (await admin.get(`/admin/webhooks/${id}/health`)).body
     assert.equal(waiting, (await service.get(`/webhooks/${id}/deliveries`)).body.data.length)
   },

@@ -5,6 +5,8 @@
 import { engineTables } from '../../engine-tables.ts'
 import { inEveryScope } from '../../identity/access/across-customers.ts'
 import { parseRowId } from '../../kernel/row-id.ts'
+import { ROWS_AND_WAITING } from '../../outbound/deliveries/backlog-store.ts'
+import { deliveries } from '../../outbound/deliveries/tables.ts'
 import type { Reader, Row } from '../../platform/storage/database.ts'
 import { raw, type Sql, sql } from '../../platform/storage/sql.ts'
 import type { SearchedRows } from '../../platform/storage/table.ts'
@@ -100,7 +102,8 @@ export async function findById(from: Reader, text: string, limit: number): Promi
   const [prefix = ''] = text.split('_')
   const match = tableByPrefix.get(prefix)
   if (!match) return []
-  const { type, id, table, visible } = match
+  const { type, id, visible } = match
+  const table = match.table === deliveries.name ? ROWS_AND_WAITING : match.table
   const condition = sql`e.${raw(id)} >= ${text} AND e.${raw(id)} <= ${text + LAST}
     AND ${raw(visible)}`
   const statement = match.isIndexed
