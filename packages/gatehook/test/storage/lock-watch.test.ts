@@ -11,7 +11,12 @@ const sessionOf = (processID: number) => ({ processID }) as never
 
 test('a statement that waits for locks beyond its limit is ended', async (t) => {
   const ended: unknown[] = []
-  const watch = createLockWatch(async ({ values }) => ended.push(...values), quietLog)
+  const watch = createLockWatch(async ({ text, values }) => {
+    const [processId, begun = `transaction ${processId}`] = values
+    if (begun !== `transaction ${processId}`) return []
+    if (text.includes('pg_cancel_backend')) ended.push(processId)
+    return [{ begun }]
+  }, quietLog)
   t.after(watch.stop)
   const late = new LockWait()
   late.add(60_000) // its limit is the least time
@@ -36,4 +41,44 @@ test('a statement that waits for locks beyond its limit is ended', async (t) => 
   await Promise.all(all)
   assert.ok(!ended.includes(3) && !ended.includes(4))
   assert.equal(done.isCancelled, false)
+})
+
+test('a statement counts as ended only while its transaction waits for a lock', async (t) => {
+  const running = Promise.withResolvers<void>()
+  const slow = new LockWait()
+  const released = new LockWait()
+  const over = new LockWait()
+  const isOver = Promise.withResolvers<void>()
+  const cancelled: unknown[] = []
+  let checks = 0
+  const watch = createLockWatch(async ({ text, values: [processId, begun] }) => {
+    if (text.includes('pg_cancel_backend')) {
+      cancelled.push([processId, begun])
+      return []
+    }
+    if (processId === 1) return []
+    if (processId === 3) {
+      isOver.resolve()
+      await following
+      checks++
+    }
+    return [{ begun: `transaction ${processId}` }]
+  }, quietLog)
+  t.after(watch.stop)
+  const waits = [slow, released, over]
+  for (const wait of waits) wait.add(60_000)
+  const all = [slow, released].map((wait, at) =>
+    watch.follow(sessionOf(at + 1), wait, running.promise),
+  )
+  const following = watch.follow(sessionOf(3), over, isOver.promise)
+  await eventually(
+    async () => checks,
+    (count) => count > 0 && cancelled.length > 0,
+    WITHIN_MS,
+  )
+  for (const wait of waits) assert.equal(wait.isCancelled, false)
+  assert.deepEqual(cancelled[0], [2, 'transaction 2'])
+  assert.ok(!cancelled.flat().includes(3))
+  running.resolve()
+  await Promise.all([...all, following])
 })

@@ -16,8 +16,12 @@ const CHECK_MS = 250
 const LATER_MS = 250
 
 /** A statement that executes, however slowly, goes on. */
-const CANCEL = prepareStatement(`SELECT count(pg_cancel_backend(pid)) AS count
-  FROM pg_stat_activity WHERE pid = ? AND wait_event_type = 'Lock'`)
+const WAITING = "FROM pg_stat_activity WHERE pid = ? AND wait_event_type = 'Lock'"
+const FIND = prepareStatement(`SELECT xact_start::text AS begun ${WAITING}`)
+/** The transaction that waits may have ended meanwhile, and the next one wait. */
+const CANCEL = prepareStatement(
+  `SELECT pg_cancel_backend(pid) AS sent ${WAITING} AND xact_start::text = ?`,
+)
 
 interface WatchedBatch {
   readonly processId: number
@@ -32,7 +36,7 @@ export interface LockWatch {
 }
 
 export function createLockWatch(
-  read: (statement: Statement) => Promise<unknown>,
+  read: (statement: Statement) => Promise<readonly unknown[]>,
   log: Log,
 ): LockWatch {
   const batches = new Set<WatchedBatch>()
@@ -40,10 +44,15 @@ export function createLockWatch(
     intervalMs: CHECK_MS,
     async run() {
       const now = wallClock.elapsedMs()
-      for (const { processId, untilMs, wait } of batches) {
+      for (const batch of batches) {
+        const { processId, untilMs, wait } = batch
         if (untilMs > now) continue
+        const [waiting] = (await read(FIND([processId]))) as { readonly begun: string }[]
+        if (!waiting || !batches.has(batch)) continue
+        // The end of the statement may arrive before that of CANCEL.
         wait.isCancelled = true
-        await read(CANCEL([processId]))
+        const sent = await read(CANCEL([processId, waiting.begun]))
+        wait.isCancelled = sent.length > 0
       }
     },
     log,
