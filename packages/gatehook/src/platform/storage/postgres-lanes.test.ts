@@ -12,7 +12,7 @@ function openClient() {
   return { on() {}, end: async () => {}, connection: { stream } }
 }
 
-test('statements that waited for a lock in vain share a lane for a time', async () => {
+test('reads of a table that waited for its lock in vain share a lane for a time', async () => {
   const clock = { ms: 0, elapsedMs: () => clock.ms }
   const lanes = createReadLanes(async () => openClient() as never, COUNT, clock)
   const lanesOf = async (text: string) => {
@@ -32,13 +32,17 @@ test('statements that waited for a lock in vain share a lane for a time', async 
     await Promise.all(uses)
     return used
   }
-  assert.equal((await lanesOf('locked')).size, COUNT, 'before, all lanes')
-  lanes.noteBlocked('locked')
-  const locked = await lanesOf('locked')
+  const text = 'SELECT * FROM locked'
+  assert.equal((await lanesOf(text)).size, COUNT, 'before, all lanes')
+  lanes.noteBlocked(text)
+  const locked = await lanesOf(text)
   assert.equal(locked.size, 1)
-  const others = await lanesOf('other')
+  for (const more of ['WHERE a = $1', 'ORDER BY from_id DESC']) {
+    assert.deepEqual(await lanesOf(`${text} ${more}`), locked, more)
+  }
+  const others = await lanesOf('SELECT * FROM other JOIN third ON true')
   assert.equal(others.size, COUNT - 1)
   assert.ok(others.isDisjointFrom(locked))
   clock.ms = 2 * LOCK_MS
-  assert.equal((await lanesOf('locked')).size, COUNT, 'later, all lanes again')
+  assert.equal((await lanesOf(text)).size, COUNT, 'later, all lanes again')
 })

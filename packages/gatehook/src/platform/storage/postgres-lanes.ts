@@ -7,9 +7,15 @@ import { isConnectionLost, isLockTimeout } from './postgres-errors.ts'
 
 /** The time in which no lane opens, after the server had no connection left. */
 const PAUSE_MS = 2_000
-/** Statements that waited for a lock in vain share a lane for this time after the last of them. */
+/** Reads of tables that waited for a lock in vain share a lane for this time after the last one. */
 const BLOCKED_MS = 2 * LOCK_MS
 const BLOCKED_MAX = 100
+
+const TABLE = /\b(?:FROM|JOIN)\s+([\w".]+)/gi
+
+/** Returns the tables of a statement: its filters and its order wait for the same locks. */
+const tablesOf = (text: string): string =>
+  [...new Set(Array.from(text.matchAll(TABLE), ([, table]) => table))].join(' ')
 
 interface ReadLane {
   /** `onBlocked` is called if the statement of `body` has waited for a lock in vain. */
@@ -20,7 +26,7 @@ interface ReadLane {
 
 /**
  * Creates pipelined connections; each statement uses the one with the fewest pending. While another
- * program holds a lock, the statements that need it use the first one, and all others the rest.
+ * program holds a lock, the reads of the same tables use the first one, and all others the rest.
  */
 export function createReadLanes(
   open: () => Promise<pg.Client>,
@@ -28,14 +34,14 @@ export function createReadLanes(
   clock: Pick<Clock, 'elapsedMs'> = wallClock,
 ) {
   const lanes = Array.from({ length: count }, () => createLane(open))
-  /** The texts of these statements, with the end of the time. */
+  /** The tables of these reads, with the end of the time. */
   const blocked = new BoundedMap<string, number>(BLOCKED_MAX)
   const lanesFor = (text: string) => {
-    for (const [other, untilMs] of blocked) {
-      if (untilMs <= clock.elapsedMs()) blocked.delete(other)
+    for (const [tables, untilMs] of blocked) {
+      if (untilMs <= clock.elapsedMs()) blocked.delete(tables)
     }
     if (blocked.size === 0 || count === 1) return lanes
-    return blocked.has(text) ? lanes.slice(0, 1) : lanes.slice(1)
+    return blocked.has(tablesOf(text)) ? lanes.slice(0, 1) : lanes.slice(1)
   }
   let growsFromMs = Number.NEGATIVE_INFINITY
   const openLanes = () => lanes.filter(({ isOpen }) => isOpen())
@@ -46,7 +52,9 @@ export function createReadLanes(
         other.pendingCount() < best.pendingCount() ? other : best,
       )
     },
-    noteBlocked: (text: string) => void blocked.set(text, clock.elapsedMs() + BLOCKED_MS),
+    noteBlocked(text: string) {
+      blocked.set(tablesOf(text), clock.elapsedMs() + BLOCKED_MS)
+    },
     /** For a moment uses open lanes only. Returns whether there is one. */
     pauseGrowth(): boolean {
       growsFromMs = clock.elapsedMs() + PAUSE_MS
