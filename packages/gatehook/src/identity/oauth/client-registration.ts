@@ -14,7 +14,7 @@ import type { Database, Tx } from '../../platform/storage/database.ts'
 import { bearerChallenge, parseAuthorization } from '../../protocol/http/authorization.ts'
 import type { Call, Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
-import type { Limiter } from '../../protocol/quota/limiter.ts'
+import type { Limiter, RateLimit } from '../../protocol/quota/limiter.ts'
 import type { Identify } from '../access/authenticate.ts'
 import { resourceMetadataUrl } from '../access/protected-resources.ts'
 import { holdsScope } from '../access/scopes.ts'
@@ -43,7 +43,10 @@ const METHODS = ['client_secret_basic', 'client_secret_post', 'none', 'private_k
 const MAX_OPEN_CLIENTS = 10_000
 const PER_ADDRESS = { limit: 10, windowMs: 3_600_000 } as const
 /** Addresses are cheap, and rows of the audit trail stay. */
-const IN_ALL = { limit: 1000, windowMs: 3_600_000 } as const
+const IN_ALL: RateLimit = {
+  key: 'client registration in all',
+  rate: { limit: 1000, windowMs: 3_600_000 },
+}
 const MAX_DETAIL_BYTES = 500
 const PURGED_AT_ONCE = 100
 
@@ -62,7 +65,10 @@ export const registrationRoute = (deps: RegistrationDeps): Route =>
     respondWithErrors(async () => {
       if (deps.mode === 'off') throw new Failure('not_found')
       const owner = await authenticateRegistrar(deps, call)
-      const response = await register(deps, call, owner)
+      const metadata = readMetadata(call.body)
+      // Malformed ones leave those of other addresses alone.
+      if (!owner) await takeLimit(deps.limiter, IN_ALL)
+      const response = await register(deps, call, owner, metadata)
       return respond(oauthOperations.register, response, { ...NO_STORE })
     }),
   )
@@ -93,19 +99,26 @@ async function authenticateRegistrar(
     const headers = { 'www-authenticate': `${challenge}, ApiKey` }
     throw new OauthError('invalid_token', `Send a key with the scope ${REGISTER_SCOPE}.`, headers)
   }
-  const { allowed, resetMs, limit } = await limiter.take([
-    { key: `client registration ${addressBlock(call.address)}`, rate: PER_ADDRESS },
-    { key: 'client registration in all', rate: IN_ALL },
-  ])
-  if (allowed) return undefined
+  const key = `client registration ${addressBlock(call.address)}`
+  await takeLimit(limiter, { key, rate: PER_ADDRESS })
+  return undefined
+}
+
+async function takeLimit(limiter: Limiter, limit: RateLimit): Promise<void> {
+  const { allowed, resetMs } = await limiter.take([limit])
+  if (allowed) return
   throw new Failure('rate_limited', `At most ${limit.rate.limit} registrations an hour.`, {
     headers: { 'retry-after': String(retryAfterS(resetMs)) },
   })
 }
 
-async function register(deps: RegistrationDeps, call: Call, owner: Principal | undefined) {
+async function register(
+  deps: RegistrationDeps,
+  call: Call,
+  owner: Principal | undefined,
+  metadata: ClientMetadata,
+) {
   const { db, clock, random, scopes } = deps
-  const metadata = readMetadata(call.body)
   const { name, redirectUris, grantTypes, authenticationMethod, keys, idTokenAlgorithm } = metadata
   const isPublic = authenticationMethod === 'none'
   const now = clock.now()
