@@ -175,7 +175,8 @@ async function findSignatureFault(
   const algorithm = ASSERTION_ALGORITHMS.find((name) => name === alg)
   if (!algorithm) return `alg is not one of ${ASSERTION_ALGORITHMS.join(', ')}`
   if (crit !== undefined) return 'crit names an extension, and none is supported'
-  const header = { alg: algorithm, ...(typeof kid === 'string' && { kid }) }
+  if (kid !== undefined && typeof kid !== 'string') return 'kid is no text'
+  const header = { alg: algorithm, ...(kid !== undefined && { kid }) }
   try {
     const select = await keySets.find(keys, header.kid, customer)
     const candidates = await selectKeys(select, header)
