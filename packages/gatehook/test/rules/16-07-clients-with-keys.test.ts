@@ -114,6 +114,8 @@ for (const { name } of databases) {
     const sign = (header = {}) => assertionOf(key, id, at, {}, header)
     const deviations: Readonly<Record<string, string>> = {
       'an extension': await sign({ crit: ['b64'], b64: true }),
+      'a number as kid': await sign({ kid: 7 }),
+      'null as kid': await sign({ kid: null }),
       'a fourth part': `${await sign()}.x`,
       'a padded part': `${await sign()}==`,
       'another signature': (await sign()).replace(/[^.]+$/, 'A'.repeat(86)),
@@ -322,7 +324,7 @@ eachMigrated('fetches of key sets are limited for a customer, a host and in all'
   const count = async (customer: string, hosts: number, each: number) => {
     fetched.length = 0
     for (let n = 0; n < hosts * each; n++) {
-      const source = { jwksUri: `https://h${n % hosts}.example/${n}.json` }
+      const source = { jwksUri: `https://h${n % hosts}.example/${customer}/${n}` }
       await find(source, 'one', customer).catch(({ message }) => assert.match(message, /too many/))
     }
     return fetched.length

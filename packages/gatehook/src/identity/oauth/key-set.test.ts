@@ -113,13 +113,46 @@ test('a URL that a parser would change is refused', () => {
   }
 })
 
+const KEY = { ...valid, kid: 'one' }
+
+test('customers share the set of a URL, and the refusal of one is no attempt', async () => {
+  const refused = new Set(['refused'])
+  let [nowMs, fetches] = [1e12, 0]
+  const { find } = createKeySets({
+    async fetchDocument() {
+      fetches++
+      return { value: { keys: [KEY] }, lifetimeMs: 0 }
+    },
+    fetchTrusted: () => assert.fail('no issuer'),
+    countFetch: async ({ customer = '' }) => (refused.has(customer) ? 1 : undefined),
+    clock: { now: () => nowMs },
+  })
+  const source = { jwksUri: 'https://app.example/keys' }
+  const findAll = () =>
+    Promise.allSettled(['refused', 'refused', 'a', 'b', 'c'].map((of) => find(source, 'one', of)))
+  const statuses = async () => (await findAll()).map(({ status }) => status)
+  const [no, yes] = ['rejected', 'fulfilled']
+  assert.deepEqual(await statuses(), [no, no, yes, yes, yes])
+  assert.equal(fetches, 1)
+  assert.deepEqual(await statuses(), Array(5).fill(yes), 'it has no set of its own')
+  nowMs += 10 * 60_000
+  await find(source, 'one', 'refused')
+  assert.equal(fetches, 1)
+  assert.deepEqual(await statuses(), Array(5).fill(yes), 'until the next customer fetches it')
+  assert.equal(fetches, 2)
+  // It may fetch a new one as soon as it has a fetch again.
+  const other = { jwksUri: 'https://app.example/other' }
+  await assert.rejects(find(other, 'one', 'refused'), /too many/)
+  refused.clear()
+  await find(other, 'one', 'refused')
+})
+
 test('no client of one customer takes the set of another, or of an issuer', async () => {
   let fetched: string[] = []
-  const key = { ...valid, kid: 'one' }
   const fetchDocument = async (url: string) => {
     fetched.push(url)
     if (url.includes('bad')) throw new Error('not served')
-    return { value: { keys: [key] }, lifetimeMs: 0 }
+    return { value: { keys: [KEY] }, lifetimeMs: 0 }
   }
   const { find } = createKeySets({
     fetchDocument,

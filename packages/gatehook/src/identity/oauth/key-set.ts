@@ -15,10 +15,11 @@ const MAX_KEY_SET_BYTES = 16 * 1024
 /** Sets of identity providers have certificates as well. */
 const MAX_ISSUER_BYTES = 64 * 1024
 const MAX_KEYS = 50
-/** More than are new in 10 minutes (`fetch-budget.ts`), so that a set in use is never evicted. */
+/** More than the 1,200 that are new in 10 minutes (`fetch-budget.ts`): a set in use stays. */
 const MAX_CACHED = 1_500
 /** Sources that were never read: they take no place of a set. */
 const MAX_FAILED = 1_000
+const REFUSED = 'too many key sets were fetched in a minute'
 const FETCHED_EVERY_MS = 10 * 60_000
 /** Between two fetches for an unknown key, or after a failure. */
 const FETCHED_AGAIN_MS = 60_000
@@ -109,9 +110,9 @@ function usableKeys(value: unknown): JSONWebKeySet {
 
 type FetchedSource = Exclude<AssertionKeys, { readonly jwks: JSONWebKeySet }>
 
-/** Returns the name of a set: no client has one of an issuer, and no customer one of another. */
-const nameOf = (source: FetchedSource, customer: string): string =>
-  JSON.stringify(['issuer' in source ? source.issuer : null, source.jwksUri ?? null, customer])
+/** Returns the name of a set: no client has one of an issuer; clients share those of one URL. */
+const nameOf = (source: FetchedSource, ...customer: readonly string[]): string =>
+  JSON.stringify(['issuer' in source ? source.issuer : null, source.jwksUri ?? null, ...customer])
 
 /** @see OpenID Connect Discovery §4 */
 const metadataUrl = (issuer: string): string =>
@@ -144,6 +145,12 @@ const NEVER: FetchedSet = {
   cause: undefined,
 }
 
+interface PendingFetch {
+  readonly customer: string
+  /** Resolves to undefined if the customer may not fetch now. */
+  readonly set: Promise<FetchedSet | undefined>
+}
+
 export interface KeySets {
   /**
    * Returns the keys for a signature. Throws an error whose message is for the log.
@@ -164,23 +171,19 @@ export function createKeySets(deps: {
   const { fetchDocument, fetchTrusted, countFetch, clock } = deps
   const clientSets = new BoundedMap<string, FetchedSet>(MAX_CACHED)
   const issuerSets = new BoundedMap<string, FetchedSet>(MAX_CACHED)
+  /** Of a URL and a customer: those of one do not evict what another one may not fetch yet. */
   const failures = new BoundedMap<string, FetchedSet>(MAX_FAILED)
-  const pending = new Map<string, Promise<FetchedSet>>()
+  const pending = new Map<string, PendingFetch>()
   const inline = new WeakMap<JSONWebKeySet, SelectKey>()
 
   const setsOf = (source: FetchedSource) => ('issuer' in source ? issuerSets : clientSets)
-  const read = async (
-    source: FetchedSource,
-    isUsed: boolean,
-    customer: string,
-  ): Promise<unknown> => {
-    if (!('issuer' in source)) {
-      const { jwksUri: url } = source
-      const kind = isUsed ? 'used key set' : 'new key set'
-      const waitMs = await countFetch({ kind, url, customer })
-      if (waitMs !== undefined) throw new Error('too many key sets were fetched in a minute')
-      return (await fetchDocument(url, MAX_KEY_SET_BYTES)).value
-    }
+  const mayFetch = async (source: FetchedSource, isUsed: boolean, customer: string) => {
+    if ('issuer' in source) return true
+    const kind = isUsed ? 'used key set' : 'new key set'
+    return (await countFetch({ kind, url: source.jwksUri, customer })) === undefined
+  }
+  const read = async (source: FetchedSource): Promise<unknown> => {
+    if (!('issuer' in source)) return (await fetchDocument(source.jwksUri, MAX_KEY_SET_BYTES)).value
     const { issuer } = source
     const fetchFrom = async (url: string) => {
       const isOwnHost = new URL(url).host === new URL(issuer).host
@@ -189,15 +192,15 @@ export function createKeySets(deps: {
     return fetchFrom(source.jwksUri ?? readKeySetUrl(await fetchFrom(metadataUrl(issuer)), issuer))
   }
   const load = async (
-    name: string,
     source: FetchedSource,
     before: FetchedSet,
     customer: string,
-  ): Promise<FetchedSet> => {
+  ): Promise<FetchedSet | undefined> => {
+    if (!(await mayFetch(source, before.readMs > 0, customer))) return undefined
     const attemptMs = clock.now()
     let next: FetchedSet
     try {
-      const keys = usableKeys(await read(source, before.readMs > 0, customer))
+      const keys = usableKeys(await read(source))
       next = {
         keys,
         select: await selectFrom(keys),
@@ -209,22 +212,29 @@ export function createKeySets(deps: {
       const cause = error instanceof Error ? error.message : String(error)
       next = { ...before, attemptMs, cause }
     }
-    if (next.readMs > 0) failures.delete(name)
-    const map = next.readMs > 0 ? setsOf(source) : failures
-    map.set(name, next)
+    if (next.readMs > 0) {
+      failures.delete(nameOf(source, customer))
+      setsOf(source).set(nameOf(source), next)
+    } else failures.set(nameOf(source, customer), next)
     return next
   }
-  const fetchOnce = (
-    name: string,
+  /** Also of customers that share the set; the refusal of another one does not count. */
+  const fetchOnce = async (
     source: FetchedSource,
     before: FetchedSet,
     customer: string,
-  ): Promise<FetchedSet> => {
-    const current = pending.get(name)
-    if (current) return current
-    const loading = load(name, source, before, customer).finally(() => pending.delete(name))
-    pending.set(name, loading)
-    return loading
+  ): Promise<FetchedSet | undefined> => {
+    const name = nameOf(source)
+    for (;;) {
+      let current = pending.get(name)
+      if (!current) {
+        const set = load(source, before, customer).finally(() => pending.delete(name))
+        current = { customer, set }
+        pending.set(name, current)
+      }
+      const set = await current.set
+      if (set || current.customer === customer) return set
+    }
   }
   return {
     async find(keys, kid, customer = '') {
@@ -233,14 +243,14 @@ export function createKeySets(deps: {
         inline.set(keys.jwks, select)
         return select
       }
-      const name = nameOf(keys, customer)
-      const cached = setsOf(keys).get(name) ?? failures.get(name) ?? NEVER
+      const cached = setsOf(keys).get(nameOf(keys)) ?? failures.get(nameOf(keys, customer)) ?? NEVER
       const now = clock.now()
       const isUnknown = kid !== undefined && !cached.keys?.keys.some((key) => key.kid === kid)
       const isOld = cached.readMs + FETCHED_EVERY_MS <= now
-      const mayFetch = cached.attemptMs + FETCHED_AGAIN_MS <= now
-      const isDue = (isUnknown || isOld) && mayFetch
-      const set = isDue ? await fetchOnce(name, keys, cached, customer) : cached
+      const isDue = (isUnknown || isOld) && cached.attemptMs + FETCHED_AGAIN_MS <= now
+      const set = isDue
+        ? ((await fetchOnce(keys, cached, customer)) ?? { ...cached, cause: REFUSED })
+        : cached
       if (set.select && set.readMs + USABLE_MS > now) return set.select
       throw new Error(`the key set could not be read: ${set.cause ?? 'it is too old'}`)
     },
