@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import net from 'node:net'
 import { test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
+import type { Step } from '../../src/protocol/http/call.ts'
 import { answersIn, request, start, talk } from './rig.ts'
 
 const post = (path: string, body: string, ...headers: string[]) =>
@@ -128,6 +129,23 @@ test('100-continue is said when the body is continued, not to those who are refu
   assert.match(await expecting(port, large, ''), /^HTTP\/1.1 413 /)
   const odd = await talk(port, post('/api/orders', '{}', JSON_TYPE, 'Expect: miracles'))
   assert.deepEqual([odd[0]?.status, codeOf(odd[0])], [400, 'invalid_request'])
+})
+
+test('a connection that ends before the body is read is logged without a response', async (t) => {
+  const left = Promise.withResolvers<void>()
+  const entered = Promise.withResolvers<void>()
+  const wait = async (call: Parameters<Step>[0]) => {
+    call.signal.addEventListener('abort', () => left.resolve(), { once: true })
+    entered.resolve()
+    await left.promise
+  }
+  const rig = await start(t, { head: [wait] })
+  const socket = net.connect(rig.port, '127.0.0.1')
+  socket.write(request('POST /api/orders', JSON_TYPE, 'Content-Length: 50'))
+  await entered.promise
+  socket.destroy()
+  const aborted = async () => rig.lines.some(({ msg }) => msg === 'request aborted')
+  assert.ok(await eventually(aborted, Boolean))
 })
 
 test('a connection that ends in the body is logged without a response', async (t) => {

@@ -49,9 +49,8 @@ export function receiveBody(
 ): Promise<void> | undefined {
   const length = declaredLength(exchange)
   const limits = limitsFor(exchange, operation)
-  if (length === 0 && !operation.readsBytes) {
-    return acceptBody(exchange, operation, limits, { bytes: exchange.bytes })
-  }
+  const acceptEmpty = () => acceptBody(exchange, operation, limits, { bytes: NO_BYTES })
+  if (length === 0 && !operation.readsBytes) return acceptEmpty()
   const { headers, context } = exchange
   const type = headers['content-type']
   const types = acceptedTypes(operation, exchange.method)
@@ -60,6 +59,8 @@ export function receiveBody(
   if (why !== undefined && (length !== undefined || type !== undefined || operation.readsBytes)) {
     throw unsupportedMediaType(why, types, exchange)
   }
+  // Node emits no `end` for a request that has neither length nor coding (RFC 9112 §6.3).
+  if (length === 0) return acceptEmpty()
   return collect(exchange, length, limits).then((received) => {
     if (why !== undefined && received.bytes.length > 0) {
       throw unsupportedMediaType(why, types, exchange)
@@ -248,6 +249,7 @@ function readChunks(
     }
     request.on('error', abort)
     request.on('close', abort)
+    if (request.destroyed) abort() // the client left during a head step
   })
 }
 
