@@ -39,7 +39,7 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
     'history/events/store.ts last',
   ],
   'a registration by its number, which its delivery has': [
-    'outbound/deliveries/backlog-store.ts statusOf',
+    'outbound/deliveries/backlog-store.ts readSending',
     'outbound/deliveries/engine-store.ts selectRegistration',
   ],
   'the log of a registration, which the request has found by its scope': [
