@@ -9,6 +9,7 @@ import type { ServiceDefinition } from '../declare/resources/service.ts'
 import { createFirstLink } from '../identity/people/operators.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog, type Log } from '../kernel/log.ts'
+import { unawaited } from '../kernel/unawaited.ts'
 import {
   type Config,
   ConfigError,
@@ -46,6 +47,7 @@ function rolesOf(text: unknown): readonly string[] {
 async function serveUntilSignal(app: App, log: Log): Promise<void> {
   // Of own code that awaits a promise of its own nowhere: other requests go on.
   process.on('unhandledRejection', (err) => {
+    unawaited.note(err)
     log.error({ err }, 'bug: a promise was rejected, and no code awaits it')
   })
   // Without a port, only this timer keeps the process alive.

@@ -1,8 +1,11 @@
 /**
  * The calls of own code that are under way. Code that does not await a change would end without it:
  * the commit, the response or the end of a job would lack a part. So its transaction or attempt
- * fails, and the error names the call. Contains no database access.
+ * fails, and the error names the call. Reads may go on: the end waits for them. Contains no
+ * database access.
  */
+import { setImmediate } from 'node:timers/promises'
+import { unawaited } from '../../kernel/unawaited.ts'
 
 type Word = (...given: never[]) => Promise<unknown>
 
@@ -49,15 +52,24 @@ interface OpenCall {
   /** The first argument, often a resource. */
   readonly subject: unknown
   readonly promise: AwaitedPromise<unknown>
-  isRunning: boolean
+  /** Undefined while it runs. */
+  failure?: { readonly reason: unknown }
 }
 
 export interface AwaitedWords {
   /** Returns the word, handled, whose calls have to be awaited. */
   track<W extends Word>(name: string, word: W): W
-  /** Throws if a call still runs, or if no code has awaited it. */
-  requireAwaited(): void
+  /**
+   * Waits for the calls that still run. Throws if one of them is a change, or if a rejection of one
+   * reached no code that awaits it.
+   */
+  settle(): Promise<void>
 }
+
+/** The words that change nothing, without what they belong to. */
+const READS = new Set(['get', 'find', 'list', 'lock', 'all', 'arrays', 'read'])
+
+const isChange = ({ name }: OpenCall): boolean => !READS.has(name.split('.').at(-1)!)
 
 /** Returns the name of a call: `tx.update(notes)`. */
 function nameOf({ name, subject }: OpenCall): string {
@@ -65,29 +77,56 @@ function nameOf({ name, subject }: OpenCall): string {
   return typeof definition?.name === 'string' ? `${name}(${definition.name})` : name
 }
 
+/** Whether the code went on without a change, or without the error of a call. */
+function isForgotten(call: OpenCall): boolean {
+  if (!call.failure) return isChange(call)
+  return unawaited.has(call.failure.reason) || (isChange(call) && !call.promise.isAwaited)
+}
+
 export function createAwaitedWords(): AwaitedWords {
   const calls = new Set<OpenCall>()
+  let hasEnded = false
+  let forgotten: OpenCall | undefined
   const track = <W extends Word>(name: string, word: W): W => {
     const tracked = (...given: never[]): Promise<unknown> => {
-      const promise = new AwaitedPromise<unknown>((resolve) => resolve(word(...given)))
-      const call: OpenCall = { name, subject: given[0], promise, isRunning: true }
+      const { promise, resolve } = AwaitedPromise.withResolvers<unknown>()
+      const call: OpenCall = { name, subject: given[0], promise: promise as OpenCall['promise'] }
+      // Before those that its code calls.
       calls.add(call)
-      const end = () => {
-        call.isRunning = false
-        if (promise.isAwaited) calls.delete(call)
-      }
-      Promise.prototype.then.call(promise, end, end)
+      if (hasEnded && isChange(call)) forgotten ??= call
+      Promise.prototype.then.call(
+        promise,
+        () => calls.delete(call),
+        (reason: unknown) => {
+          call.failure = { reason }
+        },
+      )
+      resolve((async () => word(...given))())
       return promise
     }
     return tracked as W
   }
   return {
     track,
-    requireAwaited() {
-      for (const call of calls) {
-        if (call.promise.isAwaited && !call.isRunning) continue
-        throw new Error(`own code does not await ${nameOf(call)}`)
+    async settle() {
+      hasEnded = true
+      forgotten = [...calls].find((call) => !call.failure && isChange(call))
+      // Code that follows from calls that have ended runs before.
+      await new Promise((resolve) => process.nextTick(resolve))
+      while (calls.size > 0) {
+        const running = [...calls].filter(({ failure }) => !failure)
+        await Promise.all(running.map(endOf))
+        // The process reports rejections that no code awaits after all microtasks.
+        await setImmediate()
+        forgotten ??= [...calls].find(isForgotten)
+        if (running.length === 0) break
       }
+      if (forgotten) throw new Error(`own code does not await the end of ${nameOf(forgotten)}`)
     },
   }
 }
+
+const noop = () => {}
+/** Resolves when a call has ended; code that observes it does not await the call. */
+const endOf = ({ promise }: OpenCall): Promise<void> =>
+  Promise.prototype.then.call(promise, noop, noop) as Promise<void>

@@ -111,7 +111,7 @@ export async function withSteps<T>(
   try {
     const result = await Promise.race([(async () => handle())(), steps.ended])
     steps.throwIfEnded()
-    calls.requireAwaited()
+    await Promise.race([calls.settle(), steps.ended])
     return result
   } catch (error) {
     // A `Failure` below 500 is the response to a request.

@@ -153,7 +153,7 @@ export async function withServiceTx<T>(
 ): Promise<T> {
   const words = createAwaitedWords()
   const result = await code(createServiceTx(catalog, deps, sql, words), words)
-  words.requireAwaited()
+  await words.settle()
   return result
 }
 
