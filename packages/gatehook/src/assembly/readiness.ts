@@ -1,5 +1,6 @@
 /** Assembles the readiness of a node: its checks, and the values and metrics that they read. */
 import { wallClock } from '../kernel/clock.ts'
+import { unawaited } from '../kernel/unawaited.ts'
 import { isHeld } from '../operate/restore/state.ts'
 import { createClockDifference } from '../operate/system/clock-difference.ts'
 import { createDurability } from '../operate/system/durability.ts'
@@ -16,6 +17,7 @@ import { certificateWarning } from '../operate/system/machine-facts.ts'
 import { primaryMetrics } from '../operate/system/primary-metrics.ts'
 import { createReadiness, type Readiness } from '../operate/system/readiness.ts'
 import { readinessMetrics } from '../operate/system/readiness-metrics.ts'
+import type { Metric } from '../platform/telemetry/metric.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
 import type { SecretsComponent } from './secrets.ts'
@@ -28,6 +30,17 @@ export interface ReadinessComponent extends Required<Pick<Component, 'metrics' |
 
 const HELD_WARNING =
   'The data was restored: deliveries, jobs and mail are held until an operator releases them.'
+
+const unawaitedMetric: Metric = {
+  name: 'gatehook_unawaited_rejections_total',
+  help: 'Promises of the process that were rejected and that no code awaits.',
+  type: 'counter',
+  read: () => [{ value: unawaited.total() }],
+}
+
+const UNAWAITED_WARNING =
+  'A promise of this process was rejected, and no code awaits it: a part of its work may have ' +
+  'stopped. The log names it; correct the code, and restart the node.'
 
 /** The checks that query nothing: a poll, a watch or this process knows the result. */
 const FREE = new Set(['draining', 'clock', 'primary', 'durability'])
@@ -69,6 +82,7 @@ export function assembleReadiness(
     warnings: {
       clock: clockDifference.warning,
       certificate: certificateWarning({ file: config.tlsCert ?? undefined, clock, log }),
+      rejections: () => (unawaited.total() > 0 ? UNAWAITED_WARNING : undefined),
       restore: () => (isHeld(restore.current()) ? HELD_WARNING : undefined),
     },
     polled: [...clockDifference.polled, ...durability.polled],
@@ -76,6 +90,7 @@ export function assembleReadiness(
       clockDifference.metric,
       ...primaryMetrics(primaryFault),
       durability.metric,
+      unawaitedMetric,
       ...readinessMetrics(readiness, clock),
     ],
   }

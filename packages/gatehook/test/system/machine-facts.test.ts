@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { Failure } from '../../src/kernel/failure.ts'
+import { unawaited } from '../../src/kernel/unawaited.ts'
 import {
   readCertificateEnd,
   readDiskSpace,
@@ -29,6 +30,17 @@ eachService('the age of the backup begins with the last one', async (service) =>
   await db.write((tx) => recordBackup(tx, Date.now() - 7_200_000))
   const later = (await age())!
   assert.ok(later >= 7200 && later < 7300, String(later))
+})
+
+eachService('a rejection that no code awaits is a metric and a warning', async (service) => {
+  const count = () => readSeries(service, 'gatehook_unawaited_rejections_total')
+  const before = (await count())!
+  unawaited.note(new Error('of a loop'))
+  assert.equal(await count(), before + 1)
+  const { status, body } = await service.as(undefined).get('/readyz')
+  assert.equal(status, 200)
+  const warned = body.warnings?.map(({ check }: { check: string }) => check)
+  assert.ok(warned?.includes('rejections'), JSON.stringify(body))
 })
 
 eachService('readiness is a metric, by check', async (service) => {
