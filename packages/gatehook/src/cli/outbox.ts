@@ -156,8 +156,12 @@ async function revoke(app: App, input: Input) {
   const role = roleOption(input.args[0] ?? input.options.grant)
   const statements = revocation(placeIn(input), role)
   await runAsOwner(app.db, async (tx, ddl) => {
+    // Before the statements, which fail where nothing was ever installed.
+    const grants = await listGrants(tx)
+    if (!grants.some((grant) => grant.role === role))
+      throw new CommandError(`${role} has no grant.`)
     for (const statement of statements) await ddl(statement)
-    if ((await deleteGrant(tx, role)) === 0) throw new CommandError(`${role} has no grant.`)
+    await deleteGrant(tx, role)
     const entry = { actor: cliActor(), action: 'outbox.revoke', target: role }
     await recordAudit(tx, entry, app.administration)
   })

@@ -49,6 +49,8 @@ async function openTeam(t: TestContext) {
 test('a role is granted, listed and revoked, and each step is audited', async (t) => {
   const { place, role, connect, query } = await openTeam(t)
   await jsonOf(place, 'migrate')
+  const early = await gatehook(place, 'outbox', 'revoke', role)
+  assert.match(early.stderr, /has no grant/)
   const usage = await gatehook(place, 'outbox', 'install', '--grant', role)
   assert.equal(usage.exit, 2, usage.stderr)
   const typed = ['outbox', 'install', '--grant', role, '--all-customers', '--types', 'a.b']
