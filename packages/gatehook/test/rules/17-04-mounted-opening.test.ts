@@ -27,6 +27,12 @@ test('options for this machine alone need a public URL of this machine', async (
   }
 })
 
+test('the console with passkeys is below the path', async (t) => {
+  const send = sendTo(await mounted(t, 'sqlite', {}, { pages: true }))
+  const reply = await send('/gatehook/console/sign-in')
+  assert.equal(((await reply.json()) as { passkeys: string }).passkeys, `${BASE}/console`)
+})
+
 test('a path of the API itself is refused', async (t) => {
   const paths = ['api', 'api/v2', 'api/v9', 'api/users', 'docs', 'admin/x', 'portal', 'oauth']
   for (const path of paths) {

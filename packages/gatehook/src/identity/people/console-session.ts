@@ -9,6 +9,7 @@ import { Failure } from '../../kernel/failure.ts'
 import { type Principal, scopeOf } from '../../kernel/principal.ts'
 import { sha256 } from '../../kernel/secret.ts'
 import { isoTime } from '../../kernel/time.ts'
+import { pathOfUrl } from '../../kernel/uri.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import { purgeExpired } from '../../platform/storage/purge.ts'
@@ -270,7 +271,7 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
       implement(consoleOperations.methods, () => {
         const issuer = openid?.issuer ?? null
         const origin = findPasskeyOrigin(publicUrl())
-        const passkeys = origin ? new URL('/console', origin).href : null
+        const passkeys = origin ? `${origin.origin}${pathOfUrl(publicUrl())}/console` : null
         return respond(consoleOperations.methods, { passwords, issuer, passkeys })
       }),
       ...(openid?.routes ?? [missingOpenid]),
