@@ -92,3 +92,14 @@ eachMailService(
   },
   options,
 )
+
+for (const way of ['POST /auth/password', 'POST /auth/password/reset']) {
+  eachMailService(`the mail to a person without passkeys names none: ${way}`, async (rig) => {
+    const { id } = await rig.createPerson('ada')
+    await WAYS[way]!(rig, id)
+    const [mail, ...others] = await rig.inbox.receive()
+    assert.match(mail!.subject, /^Your password for .* was changed$/)
+    assert.doesNotMatch(mail!.text, /passkey/i)
+    assert.equal(others.length, 0)
+  })
+}

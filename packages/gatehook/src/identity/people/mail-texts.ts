@@ -19,6 +19,12 @@ const paragraphs = (...parts: readonly string[]): string => `${parts.join('\n\n'
 const wayOf = ({ link, token }: MailFacts, task: string): string =>
   link === undefined ? `${task}, enter this code:\n\n${token}` : `${task}, open:\n\n${link}`
 
+const passkeysOf = ({ passkeys }: MailFacts): readonly string[] => {
+  if (passkeys === undefined) return []
+  if (passkeys === 0) return ['No passkey signs in to the account any more.']
+  return [`Passkeys still sign in to the account: ${passkeys}.`]
+}
+
 const DEFAULT_TEXTS: Readonly<Record<MailOccasion, (facts: MailFacts) => MailContent>> = {
   verifyEmail: (facts) => ({
     subject: `Confirm your e-mail address for ${facts.service}`,
@@ -65,9 +71,7 @@ const DEFAULT_TEXTS: Readonly<Record<MailOccasion, (facts: MailFacts) => MailCon
     subject: `Your password for ${facts.service} was changed`,
     text: paragraphs(
       `The password of ${facts.email} at ${facts.service} was changed, and other sessions ended.`,
-      facts.passkeys
-        ? `Passkeys still sign in to the account: ${facts.passkeys}.`
-        : 'No passkey signs in to the account any more.',
+      ...passkeysOf(facts),
       'If you did not change it, request a new password now.',
     ),
   }),

@@ -10,7 +10,6 @@ import type { Administration } from '../access/administration.ts'
 import type { Devices } from './devices.ts'
 import { peopleAccounts, personAccountKey, type VerifyPassword } from './login.ts'
 import { namespaceOf } from './namespace.ts'
-import { listPasskeys } from './passkey-store.ts'
 import { MIN_LENGTH, newPassword, rejectCommonPassword } from './password-policy.ts'
 import type { Directory } from './person.ts'
 import type { PersonContext } from './person-administration.ts'
@@ -61,9 +60,8 @@ export async function changeOwnPassword(
     if (credential?.revision !== revision) throw invalidCredentials()
     const keepsPasskeys = body.keep_passkeys === true
     const exceptions = { exceptSession: sessionId, keepsPasskeys }
-    await replacePassword(tx, context, credential, hash, exceptions)
+    const passkeys = await replacePassword(tx, context, credential, hash, exceptions)
     if (reportsPasswords(context.directory)) {
-      const passkeys = (await listPasskeys(tx, resource, id)).length
       const payload = { email: credential.username, passkeys }
       await outbox.enqueue(tx, 'password_changed', { scope: credential.scope as Scope, payload })
     }

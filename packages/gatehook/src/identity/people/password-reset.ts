@@ -76,11 +76,11 @@ export function resetPassword(
         throw invalidMailToken()
       }
       const { username, scope } = credential
-      await replacePassword(tx, context, credential, hash)
+      const passkeys = await replacePassword(tx, context, credential, hash)
       await store.confirmName(tx, credential)
       await outbox.enqueue(tx, 'password_changed', {
         scope: scope as Scope,
-        payload: { email: username, passkeys: 0 },
+        payload: { email: username, passkeys },
       })
       const target = String(person)
       const actor = actorOf(call, { kind: 'person', id: target, name: username, scope })

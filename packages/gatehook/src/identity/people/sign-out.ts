@@ -3,7 +3,7 @@
 import type { Scope } from '../../kernel/principal.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { Tokens } from '../tokens/api.ts'
-import { deletePasskeysOf } from './passkey-store.ts'
+import { deletePasskeysOf, listPasskeys } from './passkey-store.ts'
 import type { Directory } from './person.ts'
 import * as store from './store.ts'
 
@@ -33,6 +33,7 @@ export async function signOutEverywhere(
 /**
  * Stores the new password of a locked credential, and ends what the old one opened: the sessions
  * except `exceptSession`, and the passkeys, which someone who knew it may have added (§16.12).
+ * Returns the number of passkeys that still sign in; undefined if the person had none.
  */
 export async function replacePassword(
   tx: Tx,
@@ -40,9 +41,14 @@ export async function replacePassword(
   credential: store.CredentialRow,
   password: string,
   { exceptSession, keepsPasskeys = false }: PasswordReplacement = {},
-): Promise<void> {
+): Promise<number | undefined> {
+  const { resource } = deps.directory
   await signOutEverywhere(tx, deps, { ...credential, password }, exceptSession)
-  if (!keepsPasskeys) await deletePasskeysOf(tx, deps.directory.resource, credential.id)
+  const { length } = await listPasskeys(tx, resource, credential.id)
+  if (length === 0) return undefined
+  if (keepsPasskeys) return length
+  await deletePasskeysOf(tx, resource, credential.id)
+  return 0
 }
 
 interface PasswordReplacement {

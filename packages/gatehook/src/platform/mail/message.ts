@@ -51,7 +51,7 @@ export interface MailFacts {
   readonly token?: string | undefined
   /** The page of `links` with the token; undefined if no page is declared. */
   readonly link?: string | undefined
-  /** With `passwordChanged`: the number of passkeys that still sign in. */
+  /** With `passwordChanged`, of a person with passkeys: the number of those that still sign in. */
   readonly passkeys?: number | undefined
   /** The minutes for which the token is valid. */
   readonly validMinutes: number
