@@ -3,10 +3,10 @@
  * module that exports `Page`; it is loaded on the first visit.
  */
 import type { PageRow } from '../router.ts'
-import type { PageLabel } from './page-labels.ts'
+import { reserveLabels } from './page-labels.ts'
 
 export interface ConsolePage extends PageRow {
-  readonly label: PageLabel
+  readonly label: string
   /** The group of the side bar; undefined: the side bar does not list the page. */
   readonly group?: 'Traffic' | 'Contract' | 'Access' | 'Data' | 'Installation'
   /** The key after `g`. */
@@ -126,7 +126,7 @@ export const pages: readonly ConsolePage[] = [
     ? [
         {
           path: '/console/parts/:id?',
-          label: 'Parts' as const,
+          label: 'Parts',
           load: () => import('./parts-page.tsx'),
         },
       ]
@@ -135,3 +135,5 @@ export const pages: readonly ConsolePage[] = [
 
 /** The URL of a page without its optional parameters. */
 export const homeOf = ({ path }: PageRow): string => path.replace(/(\/:\w+\?)+$/, '')
+
+reserveLabels(pages.map(({ label }) => label))
