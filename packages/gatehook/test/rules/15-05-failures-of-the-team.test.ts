@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { eachService } from '../../../../test/rig/service.ts'
 import { diffDocuments } from '../../src/declare/gate/document-diff.ts'
 import { createCatalog } from '../../src/declare/resources/catalog.ts'
-import { OWN_STATUSES } from '../../src/declare/resources/failure.ts'
+import { OWN_STATUSES } from '../../src/declare/resources/listed-failures.ts'
 import { openApiDocuments } from '../../src/documents.ts'
 import {
   Failure,

@@ -3,6 +3,7 @@
  * documents without annotations, and the fields that generated them. Pure; the command reads and
  * writes the file.
  */
+import { escapePointer } from '../../protocol/fields/reading.ts'
 import { type Node, nodeOf, resolveRef } from './document.ts'
 
 /** The members of a declared field that a stub needs. */
@@ -94,10 +95,14 @@ export const lockOf = (
   ),
 })
 
-/** An invalid lock file. The message says how to repair it. */
+/** An invalid lock file. The message says where it is invalid, and how to repair it. */
 export class LockError extends Error {
   override readonly name = 'LockError'
 }
+
+const REMEDY =
+  'Undo the last edit, or restore the committed file. ' +
+  'Was it never committed? Delete it, and run `gatehook check --update`.'
 
 /** Parses and validates a lock. Throws a `LockError` that names `file`. */
 export function parseLock(text: string, file: string): Lock {
@@ -106,62 +111,104 @@ export function parseLock(text: string, file: string): Lock {
     value = JSON.parse(text)
   } catch {
     const merge = /^<{7}/m.test(text) ? ' It contains merge conflict markers.' : ''
-    throw new LockError(`${file} is not JSON.${merge} Restore the version of the main branch.`)
+    throw new LockError(`${file} is not JSON.${merge} ${REMEDY}`)
   }
-  const { lock, versions, accepted = [] } = nodeOf(value)
+  const { lock } = nodeOf(value)
   if (typeof lock === 'number' && lock > 1) {
     throw new LockError(`${file} was written by a newer Gatehook. Run its \`gatehook check\`.`)
   }
-  const isValid =
-    isObject(versions) &&
-    Object.values(versions).every(isPromise) &&
-    Array.isArray(accepted) &&
-    accepted.every(isAcceptedBreak)
-  if (lock !== 1 || !isValid) {
-    throw new LockError(`${file} is not a valid lock. Restore the version of the main branch.`)
-  }
+  const { value: mistake } = lockMistakes(value).next()
+  if (mistake) throw new LockError(`${file} is not a valid lock: ${mistake}. ${REMEDY}`)
   return value as Lock
 }
 
 const isObject = (value: unknown): value is Node => nodeOf(value) === value
+const isArray = (value: unknown): boolean => Array.isArray(value)
+const isText = (value: unknown): boolean => typeof value === 'string'
+const isNumber = (value: unknown): boolean => typeof value === 'number'
+const NOUNS = new Map<(value: unknown) => boolean, string>([
+  [isObject, 'an object'],
+  [isArray, 'a list'],
+  [isText, 'a text'],
+  [isNumber, 'a number'],
+])
 
-function isPromise(value: unknown): boolean {
-  const { fields, document, narrowings = [], rules, externalEvents = {}, vendor } = nodeOf(value)
-  if (!isObject(fields) || !isObject(document) || !isObject(document.paths)) return false
-  if (!Array.isArray(narrowings) || !isRules(rules) || !isObject(externalEvents)) return false
-  if (typeof vendor !== 'string') return false
-  const specs = Object.values(fields).flatMap((specs) =>
-    isObject(specs) ? Object.values(specs) : [specs],
-  )
-  return specs.every(isObject) && hasValidRefs(document, document)
+/** The mistakes of a lock: each a JSON pointer and a sentence. */
+type Mistakes = Generator<string, undefined>
+
+/** Yields the members that have another type. */
+function* typeMistakes(
+  value: unknown,
+  types: Readonly<Record<string, (member: unknown) => boolean>>,
+  where: string,
+): Mistakes {
+  for (const [name, isType] of Object.entries(types)) {
+    const at = `${where}/${escapePointer(name)}`
+    if (!isType(nodeOf(value)[name])) yield `${at} is not ${NOUNS.get(isType)}`
+  }
 }
 
-const isRules = (value: unknown): boolean =>
-  isObject(value) &&
-  Object.values(value).every((rules) => {
-    const { limits, effects, purgeAfterDays = 1 } = nodeOf(rules)
-    return (
-      typeof purgeAfterDays === 'number' &&
-      Array.isArray(effects) &&
-      Array.isArray(limits) &&
-      limits.every((limit) => Array.isArray(nodeOf(limit).fields))
-    )
-  })
+/** Returns one type for all members of an object. */
+const each = (value: unknown, type: (member: unknown) => boolean) =>
+  Object.fromEntries(Object.keys(nodeOf(value)).map((name) => [name, type]))
 
-function isAcceptedBreak(value: unknown): boolean {
-  const { date, reason, breaks } = nodeOf(value)
-  return typeof date === 'string' && typeof reason === 'string' && isObject(breaks)
+const membersAt = (value: unknown, where: string): [pointer: string, member: unknown][] =>
+  Object.entries(value ?? {}).map(([name, member]) => [`${where}/${escapePointer(name)}`, member])
+
+function* lockMistakes(value: unknown): Mistakes {
+  const { lock, versions, accepted = [] } = nodeOf(value)
+  if (lock !== 1) yield '#/lock is not 1'
+  yield* typeMistakes({ versions, accepted }, { versions: isObject, accepted: isArray }, '#')
+  for (const [where, promise] of membersAt(versions, '#/versions')) {
+    yield* promiseMistakes(promise, where)
+  }
+  for (const [where, broken] of membersAt(accepted, '#/accepted')) {
+    yield* typeMistakes(broken, { date: isText, reason: isText, breaks: isObject }, where)
+  }
+}
+
+const PROMISE = {
+  fields: isObject,
+  document: isObject,
+  narrowings: isArray,
+  rules: isObject,
+  externalEvents: isObject,
+  vendor: isText,
+}
+
+function* promiseMistakes(value: unknown, where: string): Mistakes {
+  const promise: Node = { narrowings: [], externalEvents: {}, ...nodeOf(value) }
+  yield* typeMistakes(promise, PROMISE, where)
+  const { fields, document, rules } = promise
+  yield* typeMistakes(fields, each(fields, isObject), `${where}/fields`)
+  for (const [at, specs] of membersAt(fields, `${where}/fields`)) {
+    yield* typeMistakes(specs, each(specs, isObject), at)
+  }
+  for (const [at, each] of membersAt(rules, `${where}/rules`)) yield* ruleMistakes(each, at)
+  yield* typeMistakes(document, { paths: isObject }, `${where}/document`)
+  yield* referenceMistakes(nodeOf(document), document, `${where}/document`)
+}
+
+function* ruleMistakes(value: unknown, where: string): Mistakes {
+  const rules: Node = { purgeAfterDays: 1, ...nodeOf(value) }
+  const types = { limits: isArray, effects: isArray, purgeAfterDays: isNumber }
+  yield* typeMistakes(rules, types, where)
+  for (const [at, limit] of membersAt(rules.limits, `${where}/limits`)) {
+    yield* typeMistakes(limit, { fields: isArray }, at)
+  }
 }
 
 /** An edit by hand can leave a reference without its component. */
-function hasValidRefs(document: Node, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return true
+function* referenceMistakes(document: Node, value: unknown, where: string): Mistakes {
+  if (typeof value !== 'object' || value === null) return
   try {
     resolveRef(document, value)
-  } catch {
-    return false
+  } catch (error) {
+    yield `${where}/$ref: ${(error as Error).message}`
   }
-  return Object.values(value).every((member) => hasValidRefs(document, member))
+  for (const [at, member] of membersAt(value, where)) {
+    yield* referenceMistakes(document, member, at)
+  }
 }
 
 /** Serializes a lock so that a change of one part changes only its lines. */

@@ -10,18 +10,22 @@ import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import { BodyFields } from './body-fields.ts'
 import { type BodyForm, bodyFormIn, fieldSpecsOf } from './body-versions.ts'
 import { declaredMembers } from './declared-members.ts'
-import type { DeclaredFailure, DetailFields, FailureDefinition } from './listed-failures.ts'
+import {
+  type DeclaredFailure,
+  type DetailFields,
+  type FailureDefinition,
+  OWN_STATUSES,
+  type OwnStatus,
+} from './listed-failures.ts'
 import { memberReader } from './own-values.ts'
 import type { AnyRow } from './resource.ts'
 import { toWire } from './validate.ts'
-
-export const OWN_STATUSES = [400, 402, 403, 404, 409, 410, 422, 424, 502, 503, 504] as const
 
 // biome-ignore lint/suspicious/noExplicitAny: details of any older forms
 type Details<M extends Fields> = BodyFields<M, any>
 
 export interface FailureDeclaration<M extends Fields> {
-  readonly status: (typeof OWN_STATUSES)[number]
+  readonly status: OwnStatus
   /** The sentence for the caller, unless `throw` has another. */
   readonly message: string
   /** The members of `details` in the body: `fields({ due: f.int() })`. */

@@ -18,10 +18,13 @@ export interface DetailFields {
   readonly changes: readonly { readonly version: string }[]
 }
 
+export const OWN_STATUSES = [400, 402, 403, 404, 409, 410, 422, 424, 502, 503, 504] as const
+export type OwnStatus = (typeof OWN_STATUSES)[number]
+
 /** A declared failure without its type parameters. */
 export interface FailureDefinition {
   readonly code: OwnCode
-  readonly status: number
+  readonly status: OwnStatus
   readonly message: string
   readonly details: DetailFields | undefined
 }
@@ -90,7 +93,7 @@ export function findListedMistakes(entries: unknown): string[] {
 export const codeOf = (listed: ListedFailure): AnyCode =>
   typeof listed === 'string' ? listed : listed.code
 
-export const statusOf = (listed: ListedFailure): number =>
+export const statusOf = (listed: ListedFailure) =>
   typeof listed === 'string' ? failures[listed][0] : listed.status
 
 /** The parts of a service that list failures. */

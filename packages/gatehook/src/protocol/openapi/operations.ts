@@ -7,7 +7,16 @@ import { parameterSchema, valueSchema } from '../fields/schema.ts'
 import type { MemberSpec } from '../fields/spec.ts'
 import { type OperationData, readsJson, statusOf } from '../http/operation-data.ts'
 import { addEngineWords, type DescribedOperations } from './engine-words.ts'
-import { answer, content, failing, listErrors, listParameters, listSchema, ref } from './parts.ts'
+import {
+  answer,
+  content,
+  type ErrorStatus,
+  failing,
+  listErrors,
+  listParameters,
+  listSchema,
+  ref,
+} from './parts.ts'
 
 /** The parts of an operation's description that do not follow from its declaration. */
 export interface OperationPolicy {
@@ -91,13 +100,13 @@ function describe(
 function failuresOf(
   operation: OperationData,
   context: SchemaContext,
-  statuses: readonly number[],
+  statuses: readonly ErrorStatus[],
 ): JsonSchema {
   const { errors = [], failure, failurePage, input, produces } = operation
   if (!failure) {
     const page = produces !== undefined && { [produces]: { schema: { type: 'string' } } }
     return {
-      ...failing(...statuses, ...(input || readsJson(operation) ? [413, 415] : [])),
+      ...failing(...statuses, ...(input || readsJson(operation) ? ([413, 415] as const) : [])),
       ...(failurePage !== undefined && { 400: { description: failurePage, content: page } }),
     }
   }

@@ -241,20 +241,37 @@ export const errorSchemas: Readonly<Record<string, JsonSchema>> = {
   },
 }
 
-const problems: Readonly<Record<number, string>> = {
+/** The statuses of the engine's failures, and those that only a service's own failures have. */
+type EngineStatus = (typeof failures)[FailureCode][0]
+export type ErrorStatus = EngineStatus | 402 | 424
+
+/** A sentence for every status that an operation can list. */
+const problems: Readonly<Record<ErrorStatus, string>> = {
   400:
     'The syntax or a parameter is invalid, or a list needs too many rows (`query_too_expensive`) ' +
     'or bytes (`page_too_large`).',
   401: 'A credential is missing or invalid.',
+  402: 'A payment is required, or was declined.',
   403: 'The credential is expired or revoked, or lacks a scope.',
   404: 'The resource does not exist, or is out of reach.',
+  405: 'The path does not have the method.',
   406: 'The server cannot produce an accepted media type.',
+  408: 'The request took too long to arrive.',
   409: 'The request conflicts with stored data.',
+  410: 'The version is retired, or in an announced brownout.',
   412: 'The row does not have the `ETag` of `If-Match`.',
   413: 'The body is too large, or the change (`change_too_large`).',
+  414: 'The URL is too long.',
   415: 'The media type of the body is not supported.',
+  421: 'The host is not served here.',
   422: 'The body is invalid; `errors` has the pointers.',
+  424: 'The request depends on another one, which failed.',
   429: 'Too many requests; see `Retry-After`.',
+  431: 'The headers are too large.',
+  500: 'The server has failed. The log explains it by the id of the request.',
+  502: 'A service that the request needs failed, or is unreachable.',
+  503: 'The server is overloaded, or shutting down. Retry later.',
+  504: 'A service that the request needs did not respond in time.',
 }
 
 const problem = (description: string) => ({
@@ -272,10 +289,12 @@ export const errorResponses: Readonly<Record<string, unknown>> = {
   Error: problem('Any other failure, by the code `error`.'),
 }
 
+const COMMON_STATUSES = [400, 401, 403, 406, 429] as const
+
 /** Returns references to the error responses of an operation, and the default. */
-export const failing = (...statuses: readonly number[]): Record<string, unknown> => ({
+export const failing = (...statuses: readonly ErrorStatus[]): Record<string, unknown> => ({
   ...Object.fromEntries(
-    [400, 401, 403, 406, 429, ...statuses]
+    [...COMMON_STATUSES, ...statuses]
       .sort((a, b) => a - b)
       .map((status) => [String(status), ref('responses', `Error${status}`)]),
   ),

@@ -2,21 +2,15 @@
 
 import { type FailureCode, failures } from '../../kernel/failure.ts'
 import type { JsonSchema } from '../fields/json-schema.ts'
-import { errorSchemas, openSet } from './parts.ts'
+import { type ErrorStatus, errorResponses, errorSchemas, openSet, ref } from './parts.ts'
 import { addHeaders, failureHeaders } from './response-headers.ts'
 import { objectOf, operationsIn } from './schema-walk.ts'
 
 /** The responses that every operation can have, besides those it lists. */
-const EVERYWHERE: Readonly<Record<string, string>> = {
-  '414': 'The URL is too long.',
-  '431': 'The headers are too large.',
-  '500': 'The server has failed. The log explains it by the id of the request.',
-  '503': 'The server is overloaded, or shutting down. Retry later.',
-}
+const EVERYWHERE: readonly ErrorStatus[] = [414, 431, 500, 503]
 
-/** The response of a version that is retired, or in a brownout. */
-const GONE = '410'
-const GONE_WORDS = 'The version is retired, or in an announced brownout.'
+/** Also those of a version: it can be retired, or in a brownout. */
+const IN_VERSIONS: readonly ErrorStatus[] = [410, ...EVERYWHERE]
 const isVersioned = (path: string): boolean => path.startsWith('/api/')
 
 /** The code in the example of a status; else the first one of the status. */
@@ -84,14 +78,9 @@ export function addErrors(document: JsonSchema, version: string): void {
     required: ['type', 'title', 'detail', ...(error.required as string[])],
     properties: { ...problemMembers(version), ...structuredClone(properties) },
   }
-  const responses = objectOf(components.responses)
   const own = Object.entries(objectOf(document[OWN_FAILURES])) as [string, OwnWords][]
-  if (own.length > 0) addOwnFailures(schemas, responses, own)
-  for (const [status, description] of Object.entries(EVERYWHERE)) {
-    responses[`Error${status}`] ??= { description }
-  }
-  const paths = Object.keys(objectOf(document.paths))
-  if (paths.some(isVersioned)) responses[`Error${GONE}`] ??= { description: GONE_WORDS }
+  if (own.length > 0) addOwnFailures(schemas, own)
+  const responses = structuredClone(objectOf(errorResponses))
   for (const [name, response] of Object.entries(responses)) {
     const status = name.slice('Error'.length)
     completeFailure(objectOf(response), status, version, own)
@@ -99,8 +88,8 @@ export function addErrors(document: JsonSchema, version: string): void {
   components.responses = responses
   for (const { operation, path } of operationsIn(document.paths)) {
     const own = objectOf(operation.responses)
-    for (const status of [...Object.keys(EVERYWHERE), ...(isVersioned(path) ? [GONE] : [])]) {
-      own[status] ??= { $ref: `#/components/responses/Error${status}` }
+    for (const status of isVersioned(path) ? IN_VERSIONS : EVERYWHERE) {
+      own[status] ??= ref('responses', `Error${status}`)
     }
   }
 }
@@ -110,10 +99,9 @@ interface OwnWords {
   readonly description: string
 }
 
-/** Adds the codes, the member `details` and the statuses of the service's own failures. */
+/** Adds the codes and the member `details` of the service's own failures. */
 function addOwnFailures(
   schemas: JsonSchema,
-  responses: JsonSchema,
   own: readonly [code: string, words: OwnWords][],
 ): void {
   const codes = objectOf(schemas.ErrorCode)
@@ -126,9 +114,6 @@ function addOwnFailures(
   for (const name of ['ErrorBody', 'Problem']) {
     const { properties, ...schema } = objectOf(schemas[name])
     schemas[name] = { ...schema, properties: { ...objectOf(properties), details } }
-  }
-  for (const [, { status, description }] of own) {
-    responses[`Error${status}`] ??= { description }
   }
 }
 
