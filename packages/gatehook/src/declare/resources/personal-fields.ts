@@ -15,8 +15,8 @@ export const personalNames = (fields: FieldSpecs, username?: string): string[] =
   Object.keys(fields).filter((name) => fields[name]!.isPersonal || name === username)
 
 /**
- * Returns the value of an erased field: null, the default, or a value that says nothing. Each row
- * has another one in a unique field.
+ * Returns the value of an erased field: null, the default, or a placeholder. Each row has another
+ * one in a unique field.
  */
 function erasedValue(spec: FieldSpec, n: number, isUnique: boolean): unknown {
   if (spec.nullable) return null

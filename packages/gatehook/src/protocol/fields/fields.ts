@@ -202,8 +202,9 @@ export class Field<V, W extends FieldWrite, X = V> {
   }
 
   /**
-   * It says who a person is: the erasure of the person to whom the row belongs replaces it by null,
-   * the default, or a value that says nothing, in rows, events, inputs of jobs and logs (§18.11).
+   * It says who a person is. The erasure of the person to whom the row belongs removes the value
+   * from rows, events, inputs of jobs and logs: a nullable field becomes null, another one its
+   * default, one without a default a placeholder such as `erased-7` (§18.11).
    */
   personal(): Field<V, W, X> {
     return this.#with({ isPersonal: true })
