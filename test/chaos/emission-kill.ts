@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
+import { eventually } from '../rig/eventually.ts'
 import type { PostgresServer } from '../rig/postgres.ts'
 import { openEmissionStage } from './emission-stage.ts'
 import { type Emitter, type EmitterName, installEmitters } from './emitters.ts'
@@ -48,6 +49,8 @@ export interface EmissionKillResult {
 
 const DELIVERED_WITHIN_MS = 600_000
 const RESTART_MS = 100
+/** On a machine that is busy. */
+const NODE_STARTS_WITHIN_MS = 300_000
 const NODES = 2
 
 /** Returns the application of an invoice. */
@@ -147,13 +150,16 @@ async function openNodes(start: () => Promise<Node>) {
   await Promise.all(starting)
   return {
     first: current[0]!,
-    /** Kills a node, if one listens: that of the position, or another one. */
-    async kill(position: number): Promise<boolean> {
-      const child = (current[position] ?? current.find((node) => node !== undefined))?.child
-      if (!child) return false
+    /** Kills the node of the position, or another one; waits for one that listens. */
+    async kill(position: number): Promise<void> {
+      await eventually(
+        async () => current.some((node) => node !== undefined),
+        (listens) => listens,
+        NODE_STARTS_WITHIN_MS,
+      )
+      const { child } = (current[position] ?? current.find((node) => node !== undefined))!
       child.kill('SIGKILL')
       await ended(child)
-      return true
     },
     async stop() {
       isOver = true
@@ -201,7 +207,9 @@ export async function killWhileEmitting(
         await server.halt('kill')
         await pause(waits)
         await server.start()
-      } else if (target === 'client' || !(await nodes.kill(Math.floor(place * NODES)))) {
+      } else if (target === 'node') {
+        await nodes.kill(Math.floor(place * NODES))
+      } else {
         killed = await clients.kill(Math.floor(place * emitters.length))
       }
       kills[killed] = (kills[killed] ?? 0) + 1

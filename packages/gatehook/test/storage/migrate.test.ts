@@ -60,18 +60,24 @@ eachDatabase('the tables are created, reported and recorded, once', async (db) =
 })
 
 /**
- * Feeds are read by transaction id on PostgreSQL only. There, events and deliveries are partitioned
- * by id, so that their key is the id, and numbers have an index. Idempotency records expire by
- * partition, except for those with secrets.
+ * Feeds and lists of events are read by transaction id on PostgreSQL only. There, events and
+ * deliveries are partitioned by id, so that their key is the id, and numbers have an index.
+ * Idempotency records expire by partition, except for those with secrets.
  */
 const POSTGRES_INDEXES = [
   'gh_events_feed',
+  'gh_events_types',
   'gh_revocations_feed',
   'gh_events_position',
   'gh_deliveries_no',
   'gh_idempotency_secret',
 ]
-const SQLITE_INDEXES = ['gh_events_key', 'gh_deliveries_key', 'gh_idempotency_expiry']
+const SQLITE_INDEXES = [
+  'gh_events_key',
+  'gh_events_type',
+  'gh_deliveries_key',
+  'gh_idempotency_expiry',
+]
 /** On SQLite, monitoring has a file of its own. */
 const isShared = (table: string) => !table.startsWith('gh_monitoring_')
 
