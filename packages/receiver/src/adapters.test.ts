@@ -89,6 +89,21 @@ test('node:http: a connection that ends in the body is an error for onError', as
   assert.deepEqual(await post(url, BODY), [200, { received: true }])
 })
 
+test('node:http: a request without a body is answered, even if Node emits no end', async (t) => {
+  const handle = nodeReceiver(noted().options)
+  const server = createServer({ optimizeEmptyRequests: true }, (request, response) => {
+    handle(request, response)
+  })
+  server.listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  t.after(() => socket.destroy())
+  socket.write('POST /hooks HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  const [answer] = await once(socket, 'data')
+  assert.match(answer.toString(), /^HTTP\/1\.1 400 /)
+})
+
 test('Express, before the JSON parser of the app', async (t) => {
   const { options, handled, errors } = noted()
   const app = express()

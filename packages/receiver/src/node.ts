@@ -24,6 +24,7 @@ export interface NodeRequest {
   /** The result of a parser that ran before. */
   readonly body?: unknown
   readonly readableDidRead: boolean
+  readonly readableEnded: boolean
   on(event: 'data', listener: (chunk: Uint8Array) => void): unknown
   on(event: 'end' | 'close', listener: () => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
@@ -85,6 +86,8 @@ async function findBody(
       'A body parser read this request first. Mount the receiver before it, or use express.raw().',
     )
   }
+  // `optimizeEmptyRequests` of `http.createServer`: no `end` follows.
+  if (request.readableEnded) return new Uint8Array()
   return await readBody(request, maxBytes)
 }
 
