@@ -7,6 +7,7 @@ import { printableValue } from '../kernel/printable.ts'
 import type { Config, Flags } from '../platform/config/config.ts'
 import { readConfig } from '../platform/config/environment.ts'
 import { flagOf, type OptionName, optionList } from '../platform/config/options.ts'
+import { UsageError } from './errors.ts'
 import { bold, dim, type Output, processOutput, table } from './output.ts'
 
 export interface Input {
@@ -14,7 +15,7 @@ export interface Input {
   readonly options: Readonly<Record<string, unknown>>
   /** Values of configuration flags that were given. */
   readonly flags: Flags
-  /** The folder of the service: DIR, `--dir`, or the current one. */
+  /** The folder of the service: DIR or `--dir`, or the current one. */
   readonly folder: string
   readonly out: Output
 }
@@ -70,7 +71,9 @@ function commanderCommand(spec: CommandSpec, finish: (exit: number) => void): Co
   const command = new Command(spec.name.split(' ')[0])
   for (const argument of spec.name.split(' ').slice(1)) command.argument(argument)
   command.summary(spec.summary).description(spec.description ?? spec.summary)
+  const takesFolder = spec.name.endsWith(' [DIR]')
   for (const [flags, meaning] of spec.options ?? []) command.option(flags, meaning)
+  if (takesFolder) command.option('--dir <DIR>', 'the same as DIR')
   command.option('--json', spec.json ?? 'print one JSON document')
   addConfigFlags(command, spec.config)
   const examples = spec.examples.map(([line, meaning]) => `  ${line}\n    ${dim(meaning)}`)
@@ -81,8 +84,13 @@ function commanderCommand(spec: CommandSpec, finish: (exit: number) => void): Co
       optionList.filter(([name]) => name in options).map(([name]) => [name, options[name]]),
     )
     const out = processOutput(options.json === true)
-    const args = command.processedArgs
-    const named = spec.name.endsWith(' [DIR]') ? args.at(-1) : options.dir
+    const words = command.processedArgs
+    const word = takesFolder ? words.at(-1) : undefined
+    if (word !== undefined && options.dir !== undefined) {
+      throw new UsageError('DIR and --dir exclude each other.')
+    }
+    const named = word ?? options.dir
+    const args = takesFolder ? words.with(-1, named) : words
     const folder = String(named ?? '.')
     finish((await spec.run({ args, options, flags, folder, out })) ?? 0)
   })

@@ -80,3 +80,13 @@ test('a folder without a service serves the reference service, and its log says 
   assert.ok(lines.some(({ msg }) => /no service.ts in this folder/.test(String(msg))))
   assert.ok(existsSync(join(cwd, 'data', 'gatehook.db')))
 })
+
+test('a command with DIR takes --dir as well, and rejects both', async (t) => {
+  const place = notesIn(t)
+  assert.match((await gatehook(place, 'check', '--update', '--dir', 'notes')).stdout, /notes/)
+  assert.deepEqual((await jsonOf(place, 'check', '--dir', 'notes')).ok, true)
+  assert.deepEqual((await jsonOf(place, 'check', 'notes')).ok, true)
+  const both = await gatehook(place, 'check', 'notes', '--dir', 'notes')
+  assert.equal(both.exit, 2)
+  assert.match(both.stderr, /DIR and --dir exclude each other/)
+})
