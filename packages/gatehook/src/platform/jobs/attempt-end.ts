@@ -1,8 +1,11 @@
-/** Whether an attempt runs the code of its job, and what it leaves. Pure. */
+/** Whether an attempt runs the code of its job, what it leaves, and its log. */
 import type { Clock } from '../../kernel/clock.ts'
+import { thrownError } from '../../kernel/failure.ts'
+import type { Log } from '../../kernel/log.ts'
 import type { Random } from '../../kernel/random.ts'
 import type { AttemptOutcome, RunningAttempt } from './attempt.ts'
 import { type ClaimedJob, type JobHandler, policyOf } from './job.ts'
+import { isUnknownOutcome } from './steps.ts'
 import type { JobEnd } from './store.ts'
 
 export function endAfter(
@@ -39,4 +42,13 @@ export function handlerFor(job: ClaimedJob, declared: JobHandler): JobHandler {
   const handler = job.scope === null ? { ...declared, ...declared.spread } : declared
   if (job.isDeleted) return { ...handler, ...ofDeletedCustomer }
   return job.attempt > handler.attempts ? { ...handler, run: rejectSpent } : handler
+}
+
+/** Logs a failed attempt. After an unknown outcome, an operator must decide: that is an error. */
+export function logFailure(log: Log, { kind }: ClaimedJob, line: object, cause: unknown): void {
+  if (policyOf(kind).isPersonal) log.warn(line, 'a job failed')
+  else {
+    const level = isUnknownOutcome(cause) ? 'error' : 'warn'
+    log[level]({ ...line, err: thrownError(cause) }, 'a job failed')
+  }
 }

@@ -3,7 +3,7 @@
  * takes over the jobs of failed nodes. `pass()` is one round; `runner-worker.ts` repeats it.
  */
 import type { Clock } from '../../kernel/clock.ts'
-import { Failure, thrownError } from '../../kernel/failure.ts'
+import { Failure } from '../../kernel/failure.ts'
 import { createFailureDetector } from '../../kernel/failure-detector.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Scope } from '../../kernel/principal.ts'
@@ -12,7 +12,7 @@ import { isoTime } from '../../kernel/time.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import type { PolledValue } from '../storage/shared-poll.ts'
 import { type AttemptOutcome, type RunningAttempt, startAttempt } from './attempt.ts'
-import { endAfter, handlerFor } from './attempt-end.ts'
+import { endAfter, handlerFor, logFailure } from './attempt-end.ts'
 import {
   type ClaimedJob,
   type DueJob,
@@ -22,7 +22,6 @@ import {
   type JobKind,
   LANES,
   type Lane,
-  policyOf,
 } from './job.ts'
 import type { EnqueueJob } from './queue.ts'
 import { createRecurring, withPassedTimes } from './recurring.ts'
@@ -348,8 +347,7 @@ export class NodeJobRunner implements JobRunner {
     else if (outcome.kind === 'continued' || (outcome.kind === 'done' && isCustomerRun(job)))
       log.debug(line, 'job')
     else if (outcome.kind !== 'failed') log.info(line, 'job')
-    else if (policyOf(job.kind).isPersonal) log.warn(line, 'a job failed')
-    else log.warn({ ...line, err: thrownError(outcome.cause) }, 'a job failed')
+    else logFailure(log, job, line, outcome.cause)
   }
 
   /** Renews this node's hold of its jobs, and takes over those of failed nodes. */
