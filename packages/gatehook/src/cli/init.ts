@@ -14,6 +14,7 @@ import {
   isPublished,
   nodeRange,
   PACKAGE,
+  PROJECT_MODE,
   packageVersion,
   packOwnPackage,
 } from './own-package.ts'
@@ -164,7 +165,7 @@ function run({ args, options, out }: Input): undefined {
   const root = resolve(args[0] ?? '.')
   const pack = typeof options.pack === 'boolean' ? options.pack : !isPublished
   try {
-    makeFolder(root)
+    makeFolder(root, PROJECT_MODE)
   } catch (error) {
     throw new CommandError(`${root} cannot be created: ${describeFileError(error)}.`)
   }

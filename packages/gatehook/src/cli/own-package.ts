@@ -34,9 +34,12 @@ export const isPublished: boolean = manifest.isRelease === true
 /** Whether the tarball must be compiled first. */
 export const isCheckout: boolean = existsSync(join(PACKAGE, 'src'))
 
+/** Folders of a project have the mode that the umask of the user leaves. */
+export const PROJECT_MODE = 0o777
+
 /** Writes the tarball into `folder` and returns its name. Throws `CommandError`. */
 export function packOwnPackage(folder: string): string {
-  makeFolder(folder)
+  makeFolder(folder, PROJECT_MODE)
   const [program, args] = isCheckout
     ? [process.execPath, [CHECKOUT_PACK, 'gatehook', '--out', folder]]
     : [NPM, ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder]]

@@ -3,19 +3,19 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, writeFileSync } 
 import { dirname } from 'node:path'
 
 /**
- * Creates a folder and its parents with mode 0700.
+ * Creates a folder and its parents, which only this user can read unless `mode` differs.
  *
  * Without `recursive: true`: below `/proc`, Node retries forever, because `mkdir` of an existing
  * folder fails there with ENOENT.
  *
  * @throws The error of the file system.
  */
-export function makeFolder(path: string): void {
+export function makeFolder(path: string, mode = 0o700): void {
   if (existsSync(path)) return
   const parent = dirname(path)
-  if (parent !== path) makeFolder(parent)
+  if (parent !== path) makeFolder(parent, mode)
   try {
-    mkdirSync(path, { mode: 0o700 })
+    mkdirSync(path, { mode })
   } catch (error) {
     // Another process may have created it first.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
