@@ -75,7 +75,8 @@ async function loadDeclaration(subject: Subject): Promise<CheckResult> {
   subject.service = service
   if (!subject.serviceFile.isDeclared) return checks.ok('none declared here: the reference service')
   const { name, resources } = service.definition
-  return checks.ok(`${name}: ${resources.map((resource) => resource.name).join(', ')}`)
+  const names = resources.map((resource) => resource.name).join(', ')
+  return checks.ok(`${name}: ${names || 'no resources'}`)
 }
 
 function loadConfiguration(subject: Subject): CheckResult {

@@ -22,7 +22,9 @@ export function prefixMistake(prefix: unknown): string | undefined {
   if (typeof prefix !== 'string' || !PREFIX.test(prefix)) {
     return 'is no prefix of ids: 1 to 8 of a-z and 0-9, a letter first'
   }
-  return PLATFORM_PREFIXES.has(prefix) ? 'is a prefix of ids of the platform' : undefined
+  return PLATFORM_PREFIXES.has(prefix)
+    ? `is a prefix of ids of the platform, as are ${[...PLATFORM_PREFIXES].join(', ')}`
+    : undefined
 }
 
 export const createRowId = (prefix: string, nowMs: number, random: Random): string =>

@@ -93,7 +93,7 @@ export const findMemberMistakes = (members: Readonly<Record<string, unknown>>): 
     const isMember = item instanceof Field || item instanceof Resource
     return items.length === 1 && isMember
       ? []
-      : [`${name} is a field, a resource, or a list of one: [f.string()]`]
+      : [`${name} is a field, a resource, or a list of one: [f.string()] or [f.object({…})]`]
   })
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
