@@ -17,7 +17,6 @@ import type { DescribedOperations } from '../../protocol/openapi/engine-words.ts
 import {
   content,
   credentialSchemes,
-  errorResponses,
   errorSchemas,
   failing,
   headerParameters,
@@ -27,6 +26,7 @@ import {
   ref,
   responseHeaders,
   securitySchemes,
+  usedErrorResponses,
 } from '../../protocol/openapi/parts.ts'
 import { OWN_FAILURES } from '../../protocol/openapi/problem-responses.ts'
 import { bodyFormIn, fieldSpecsOf } from './body-versions.ts'
@@ -70,6 +70,7 @@ export function openApiDocument(
     {},
     ...entries.map((entry) => resourceSchemas(entry, version, catalog)),
   )
+  const allPaths = { ...paths, ...engine.paths }
   return {
     openapi: '3.1.0',
     info: {
@@ -86,7 +87,7 @@ export function openApiDocument(
       { name: 'credentials', description: 'The credential of the caller.' },
     ],
     ...(own.length > 0 && { [OWN_FAILURES]: ownFailureWords(own, version) }),
-    paths: { ...paths, ...engine.paths },
+    paths: allPaths,
     components: {
       securitySchemes,
       parameters: {
@@ -94,7 +95,7 @@ export function openApiDocument(
         ...headerParameters,
       },
       headers: responseHeaders,
-      responses: errorResponses,
+      responses: usedErrorResponses(allPaths),
       schemas: {
         ...schemas,
         ...engine.schemas,

@@ -289,6 +289,13 @@ export const errorResponses: Readonly<Record<string, unknown>> = {
   Error: problem('Any other failure, by the code `error`.'),
 }
 
+/** Returns the error responses to which operations refer. */
+export function usedErrorResponses(paths: unknown): Readonly<Record<string, unknown>> {
+  const text = JSON.stringify(paths)
+  const isUsed = ([name]: [string, unknown]) => text.includes(`"#/components/responses/${name}"`)
+  return Object.fromEntries(Object.entries(errorResponses).filter(isUsed))
+}
+
 const COMMON_STATUSES = [400, 401, 403, 406, 429] as const
 
 /** Returns references to the error responses of an operation, and the default. */
