@@ -74,7 +74,14 @@ export function agentsPage({ reader, service, version, base }: PageContext): Pag
       step(
         'consent',
         '5. Consent',
-        ['The person opens this page, signs in and allows the scopes. PKCE is required.'],
+        [
+          'The person opens this page, signs in and allows the scopes. PKCE is required.',
+          '`client_id` is the address of a document of the agent ' +
+            '(`client_id_metadata_document_supported`), or that of `registration_endpoint`.',
+          'If the metadata has neither, an operator creates it: ' +
+            '`gatehook clients create --name Agent --public ' +
+            '--redirect-uri http://127.0.0.1/callback`. Any port of 127.0.0.1 is accepted.',
+        ],
         `${base}/oauth/authorize?response_type=code&client_id=…&redirect_uri=…${scope}` +
           `&resource=${base}/mcp&code_challenge=…&code_challenge_method=S256`,
       ),
