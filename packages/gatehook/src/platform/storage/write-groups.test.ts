@@ -6,13 +6,20 @@ import { createWriteGroups, UnknownOutcome } from './write-groups.ts'
 const tx = {} as Tx
 
 /** Groups whose transactions begin when `step` is called; `log` names their writes. */
-function createGroups({ fail }: { readonly fail?: () => Error | undefined } = {}) {
+function createGroups({
+  fail,
+  awaitSlow = () => new Promise(() => {}),
+}: {
+  readonly fail?: () => Error | undefined
+  readonly awaitSlow?: () => Promise<unknown>
+} = {}) {
   let elapsedMs = 0
   const log: string[] = []
   const waiting: (() => void)[] = []
   const awaitStep = () => new Promise<void>((resolve) => waiting.push(resolve))
   const run = createWriteGroups({
     clock: { elapsedMs: () => elapsedMs },
+    awaitSlow,
     async runAlone(change) {
       await awaitStep()
       const value = await change(tx)
@@ -73,6 +80,17 @@ test('each write of a failed group runs alone, and no group forms for a second',
   await groups.step()
   assert.deepEqual(groups.log.slice(16), ['w4+w5'])
   await Promise.all(later)
+})
+
+test('writes that run alone for long leave their places to the next group', async () => {
+  const slow = Promise.withResolvers<void>()
+  const groups = createGroups({ awaitSlow: () => slow.promise })
+  const all = letters(6).map(groups.add)
+  await new Promise(setImmediate)
+  slow.resolve()
+  await groups.step()
+  assert.deepEqual(groups.log, ['w0', 'w1', 'w2', 'w3', 'w4+w5'])
+  await Promise.all(all)
 })
 
 test('a group that the server may have committed does not run again', async () => {

@@ -46,6 +46,8 @@ interface GroupState {
 
 interface WriteGroupDeps {
   readonly clock: Pick<Clock, 'elapsedMs'>
+  /** Resolves when writes that run alone leave their place. Default: after `SLOW_MS`. */
+  readonly awaitSlow?: () => Promise<unknown>
   /** Runs a change in its own transaction, with repetitions. */
   readonly runAlone: (
     change: (tx: Tx) => Promise<unknown>,
@@ -70,7 +72,12 @@ export type RunInGroup = <T>(
   customer: TurnKey | undefined,
 ) => Promise<T>
 
-export function createWriteGroups({ clock, runAlone, runTogether }: WriteGroupDeps): RunInGroup {
+export function createWriteGroups({
+  clock,
+  awaitSlow = () => delay(SLOW_MS, undefined, { ref: false }),
+  runAlone,
+  runTogether,
+}: WriteGroupDeps): RunInGroup {
   const states = new Map<string, GroupState>()
   const pausedUntil = new Map<string, number>()
   const pause = (key: string) => {
@@ -102,7 +109,7 @@ export function createWriteGroups({ clock, runAlone, runTogether }: WriteGroupDe
       inContext(() => runAlone(change, customer, waitOf(member))).then(resolve, reject),
     )
     // Writes that wait for a lock hold up no others.
-    await Promise.race([Promise.all(ends), delay(SLOW_MS, undefined, { ref: false })])
+    await Promise.race([Promise.all(ends), awaitSlow()])
   }
   const start = async (
     key: string,
