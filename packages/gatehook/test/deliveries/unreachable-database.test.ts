@@ -13,7 +13,7 @@ const reportOf = (running: Promise<unknown>) =>
     () => assert.fail('the database answered'),
     (error: unknown) => reportOfError(error),
   )
-const unreachableUrl = async () => `postgres://nobody@127.0.0.1:${await freePort()}/none`
+const unreachableUrl = async () => `postgres://app@127.0.0.1:${await freePort()}/app`
 
 test('the engine reports it from its thread', async () => {
   const settings: Partial<EngineSettings> = {

@@ -4,13 +4,9 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { openForTest } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import {
-  createDatabase,
-  queryAsAdmin,
-  startPostgres,
-  withName,
-} from '../../../../test/rig/postgres.ts'
+import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { openService } from '../../../../test/rig/service.ts'
+import { awaitReplay, openPair } from '../../../../test/rig/standby.ts'
 import { createFeed, type FeedCursor, unorderedClock } from '../../src/history/events/feed.ts'
 import { findCustomer } from '../../src/identity/access/store.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
@@ -20,12 +16,10 @@ import { pay } from '../webhooks/hook.ts'
 const WITHIN_MS = 30_000
 
 test('a list of a standby ends before open transactions, whose events follow', async (t) => {
-  const primary = await startPostgres(['fsync=off', 'max_prepared_transactions=2'])
-  t.after(() => primary.stop())
-  const url = await createDatabase(primary.url)
-  const standby = await primary.openStandby()
-  t.after(() => standby.stop())
-  const readUrl = withName(standby.url, new URL(url).pathname.slice(1))
+  const { primary, standby, url, readUrl } = await openPair(t, [
+    'fsync=off',
+    'max_prepared_transactions=2',
+  ])
   let elapsedMs = 0
   const clock = { ...wallClock, elapsedMs: () => elapsedMs }
   const env = { GATEHOOK_DATABASE_READ_URLS: readUrl, GATEHOOK_RATE_LIMIT: '0' }
@@ -48,10 +42,7 @@ test('a list of a standby ends before open transactions, whose events follow', a
   const third = await post()
   const scope = scopeOf((await findCustomer(node.app.db, 'cus_default'))!.no, 'live')
 
-  const [end] = await queryAsAdmin(primary.url, 'SELECT pg_current_wal_flush_lsn() AS lsn')
-  const replayed = `SELECT pg_last_wal_replay_lsn() >= '${end!.lsn}' AS done`
-  const isReplayed = async () => (await queryAsAdmin(standby.url, replayed))[0]!.done as boolean
-  await eventually(isReplayed, Boolean, WITHIN_MS)
+  await awaitReplay({ primary, standby })
   const poll = async (cursor = '') => {
     elapsedMs += 200 // each read compares the standby with the primary
     const { status, body } = await live.get(`/events?limit=1&type=payment.succeeded${cursor}`)

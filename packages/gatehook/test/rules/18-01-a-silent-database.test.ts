@@ -5,13 +5,9 @@ import { openCuttableLink } from '../../../../test/rig/cuttable-link.ts'
 import { migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { hasPgbouncer, startPgbouncer } from '../../../../test/rig/pgbouncer.ts'
-import {
-  createDatabase,
-  queryAsAdmin,
-  startPostgres,
-  withName,
-} from '../../../../test/rig/postgres.ts'
+import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
+import { openPair } from '../../../../test/rig/standby.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 
 const WITHIN_MS = 30_000
@@ -66,12 +62,7 @@ async function requireRecovery(node: TestApp, path: string) {
 }
 
 test('while a primary is frozen, a standby serves reads and writes are 503', async (t) => {
-  const primary = await startPostgres(['fsync=off'])
-  t.after(() => primary.stop())
-  const url = await createDatabase(primary.url)
-  const standby = await primary.openStandby()
-  t.after(() => standby.stop())
-  const readUrl = withName(standby.url, new URL(url).pathname.slice(1))
+  const { primary, url, readUrl } = await openPair(t)
   const env = { GATEHOOK_DATABASE_READ_URLS: readUrl }
   const node = await openService(t, 'postgres', { url, env })
   const path = await createOrder(node)

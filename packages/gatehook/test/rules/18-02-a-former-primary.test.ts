@@ -3,25 +3,16 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { hasPgbouncer, startPgbouncer } from '../../../../test/rig/pgbouncer.ts'
-import {
-  createDatabase,
-  queryAsAdmin,
-  startPostgres,
-  withName,
-} from '../../../../test/rig/postgres.ts'
+import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
+import { awaitReplay, openPair } from '../../../../test/rig/standby.ts'
 
 const WITHIN_MS = 30_000
 const FORMER = /the server is a former primary: it has timeline 1, .* continued on timeline 2/
 
 /** A primary and a standby, and configurations that name the primary first. */
 async function startCluster(t: TestContext) {
-  const primary = await startPostgres(['fsync=off'])
-  t.after(() => primary.stop())
-  const url = await createDatabase(primary.url)
-  const standby = await primary.openStandby()
-  t.after(() => standby.stop())
-  const other = withName(standby.url, new URL(url).pathname.slice(1))
+  const { primary, standby, url, readUrl: other } = await openPair(t)
   const both = url.replace(new URL(url).host, `${new URL(url).host},${new URL(other).host}`)
   const pooler = hasPgbouncer ? await startPgbouncer(url) : undefined
   t.after(() => pooler?.stop())
@@ -51,10 +42,7 @@ test('no node writes on a former primary: not while it runs, not when it starts'
     assert.equal((await createUser(node, `before-${running.size}`)).status, 201, name)
     running.set(name, node)
   }
-  const [end] = await queryAsAdmin(primary.url, 'SELECT pg_current_wal_insert_lsn() AS lsn')
-  const replayed = `SELECT pg_last_wal_replay_lsn() >= '${end!.lsn}' AS done`
-  const isReplayed = async () => (await queryAsAdmin(standby.url, replayed))[0]!.done as boolean
-  await eventually(isReplayed, Boolean, WITHIN_MS)
+  await awaitReplay({ primary, standby })
   await queryAsAdmin(standby.url, 'SELECT pg_promote()')
 
   for (const [name, node] of running) {

@@ -4,17 +4,11 @@ import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import { breath, eventually } from '../../../../test/rig/eventually.ts'
-import {
-  createDatabase,
-  type PostgresServer,
-  queryAsAdmin,
-  startPostgres,
-} from '../../../../test/rig/postgres.ts'
+import { type PostgresServer, queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
+import { awaitReplay, openPair } from '../../../../test/rig/standby.ts'
 import { openHook, pay, register } from '../webhooks/hook.ts'
 
-/** A server process that is killed loses no commit, because the machine survives. */
-const SETTINGS = ['fsync=off']
 const WITHIN_MS = 30_000
 
 interface Cluster {
@@ -25,21 +19,9 @@ interface Cluster {
 }
 
 async function startCluster(t: TestContext): Promise<Cluster> {
-  const primary = await startPostgres(SETTINGS)
-  t.after(() => primary.stop())
-  const single = await createDatabase(primary.url)
-  const standby = await primary.openStandby()
-  t.after(() => standby.stop())
+  const { primary, standby, url } = await openPair(t)
   const hosts = [primary, standby].map(({ url }) => new URL(url).host)
-  return { primary, standby, url: single.replace(hosts[0]!, hosts.join()) }
-}
-
-/** Waits until the standby has replayed all of the primary's log. */
-async function synchronize({ primary, standby }: Cluster): Promise<void> {
-  const [end] = await queryAsAdmin(primary.url, 'SELECT pg_current_wal_insert_lsn() AS lsn')
-  const text = `SELECT pg_last_wal_replay_lsn() >= '${end!.lsn}' AS done`
-  const isDone = async () => (await queryAsAdmin(standby.url, text))[0]!.done as boolean
-  await eventually(isDone, Boolean, WITHIN_MS)
+  return { primary, standby, url: url.replace(hosts[0]!, hosts.join()) }
 }
 
 const openNode = (t: TestContext, url: string, env: Record<string, string> = {}, log = quietLog) =>
@@ -75,7 +57,7 @@ test('a promotion that lost commits assigns no id twice, and is audited', async 
     (count) => count === 2,
     WITHIN_MS,
   ) // with a ping
-  await synchronize(cluster)
+  await awaitReplay(cluster)
 
   await standby.halt('fast')
   const lost = [await createOrder(node), await createOrder(node), await createOrder(node)]
@@ -209,7 +191,7 @@ test('on a standby, reads go on, writes are 503, and /readyz distinguishes them'
   const node = await openNode(t, `${cluster.url}?target_session_attrs=any`)
   assert.equal((await createUser(node)).status, 201)
   const { id } = await createOrder(node)
-  await synchronize(cluster)
+  await awaitReplay(cluster)
   await cluster.primary.halt('fast')
   const read = () => node.get(`/api/v2/orders/${id}`)
   await eventually(read, ({ status }) => status === 200, WITHIN_MS)
@@ -237,7 +219,7 @@ test('a former primary that returns after a promotion is not used', async (t) =>
   const { primary, standby } = cluster
   const node = await openNode(t, cluster.url)
   assert.equal((await createUser(node)).status, 201)
-  await synchronize(cluster)
+  await awaitReplay(cluster)
   await primary.halt('immediate')
   await queryAsAdmin(standby.url, 'SELECT pg_promote()')
   await eventually(
@@ -261,7 +243,7 @@ test('a node that starts beside a former primary uses the new one', async (t) =>
   const { primary, standby } = cluster
   const node = await openNode(t, cluster.url)
   assert.equal((await createUser(node)).status, 201)
-  await synchronize(cluster)
+  await awaitReplay(cluster)
   await primary.halt('immediate')
   await queryAsAdmin(standby.url, 'SELECT pg_promote()')
   await primary.start()

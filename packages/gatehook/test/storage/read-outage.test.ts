@@ -2,24 +2,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import {
-  createDatabase,
-  queryAsAdmin,
-  startPostgres,
-  withName,
-} from '../../../../test/rig/postgres.ts'
+import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { openService } from '../../../../test/rig/service.ts'
+import { awaitReplay, openPair } from '../../../../test/rig/standby.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 
 const WITHIN_MS = 30_000
 
 test('while the primary is away, a standby serves reads for a bounded time', async (t) => {
-  const primary = await startPostgres(['fsync=off'])
-  t.after(() => primary.stop())
-  const url = await createDatabase(primary.url)
-  const standby = await primary.openStandby()
-  t.after(() => standby.stop())
-  const readUrl = withName(standby.url, new URL(url).pathname.slice(1))
+  const { primary, standby, url, readUrl } = await openPair(t)
   let elapsedMs = 0
   const clock = { ...wallClock, elapsedMs: () => elapsedMs }
   const env = { GATEHOOK_DATABASE_READ_URLS: readUrl, GATEHOOK_RATE_LIMIT: '1000/60' }
@@ -33,10 +24,7 @@ test('while the primary is away, a standby serves reads for a bounded time', asy
   const order = { user_id: 1, amount: 1, currency: 'EUR' }
   const path = `/api/v2/orders/${(await node.post('/api/v2/orders', order)).body.id}`
 
-  const [end] = await queryAsAdmin(primary.url, 'SELECT pg_current_wal_flush_lsn() AS lsn')
-  const replayed = `SELECT pg_last_wal_replay_lsn() >= '${end!.lsn}' AS done`
-  const isReplayed = async () => (await queryAsAdmin(standby.url, replayed))[0]!.done as boolean
-  await eventually(isReplayed, Boolean, WITHIN_MS)
+  await awaitReplay({ primary, standby })
   const countScans = async () => {
     elapsedMs += 200 // each read compares the standby with the primary
     assert.equal((await node.get(path)).status, 200)

@@ -2,14 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import {
-  asAdmin,
-  createDatabase,
-  queryAsAdmin,
-  startPostgres,
-  withName,
-} from '../../../../test/rig/postgres.ts'
+import { asAdmin, queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { type Caller, openService } from '../../../../test/rig/service.ts'
+import { openPair } from '../../../../test/rig/standby.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 
 const WITHIN_MS = 30_000
@@ -17,12 +12,7 @@ const SCANS = `SELECT idx_scan + seq_scan AS scans FROM pg_stat_user_tables
   WHERE relname = 'orders'`
 
 test('a read uses a standby that contains all that its caller has written or seen', async (t) => {
-  const primary = await startPostgres(['fsync=off'])
-  t.after(() => primary.stop())
-  const url = await createDatabase(primary.url)
-  const standby = await primary.openStandby()
-  t.after(() => standby.stop())
-  const readUrl = withName(standby.url, new URL(url).pathname.slice(1))
+  const { standby, url, readUrl } = await openPair(t)
   // The clock does not advance, so that the standby is not too old while it is paused.
   let elapsedMs = 0
   const clock = { ...wallClock, elapsedMs: () => elapsedMs }

@@ -4,18 +4,15 @@ import { test } from 'node:test'
 import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { asAdmin, createDatabase, startPostgres, withName } from '../../../../test/rig/postgres.ts'
+import { asAdmin, withName } from '../../../../test/rig/postgres.ts'
+import { openPair } from '../../../../test/rig/standby.ts'
 import { replicationMetric } from '../../src/operate/system/replication.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 
 const WITHIN_MS = 30_000
 
 test('the lag grows while a standby replays nothing, and is 0 once it has all', async (t) => {
-  const primary = await startPostgres(['fsync=off'])
-  onEnd(t, () => primary.stop())
-  const url = await createDatabase(primary.url)
-  const standby = await primary.openStandby()
-  onEnd(t, () => standby.stop())
+  const { standby, url } = await openPair(t)
   const readerOf = async (address: string) => {
     const db = await openDatabase(address, { log: quietLog })
     onEnd(t, () => db.close())
