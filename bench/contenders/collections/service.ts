@@ -8,7 +8,7 @@ const access = (name: string) => ({
   delete: `${name}:write`,
 })
 
-const users = resource('users', {
+export const userOptions = {
   fields: {
     id: f.id(),
     name: f.string().min(1).max(200),
@@ -16,13 +16,11 @@ const users = resource('users', {
     created_at: f.createdAt(),
   },
   list: { filter: ['id', 'created_at'], sort: ['id', 'created_at'] },
-  search: ['name'],
-  export: true,
   access: access('users'),
   events: ['user.created', 'user.updated', 'user.deleted'],
-})
+} as const
 
-const orders = resource('orders', {
+export const orderOptions = {
   fields: {
     id: f.id(),
     user_id: f.ref('users'),
@@ -30,10 +28,16 @@ const orders = resource('orders', {
     note: f.string().max(500).nullable().default(null),
     created_at: f.createdAt(),
   },
-  list: { filter: ['user_id', 'amount'], sort: ['id', 'created_at'] },
-  batch: true,
   access: access('orders'),
   events: ['order.created', 'order.updated', 'order.deleted'],
+} as const
+
+const users = resource('users', { ...userOptions, search: ['name'], export: true })
+
+const orders = resource('orders', {
+  ...orderOptions,
+  list: { filter: ['user_id', 'amount'], sort: ['id', 'created_at'] },
+  batch: true,
 })
 
 export const api = service({

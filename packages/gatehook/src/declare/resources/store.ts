@@ -4,7 +4,12 @@ import type { RowId } from '../../kernel/row-id.ts'
 import { budgetOf, bytesOfValues } from '../../platform/storage/change-budget.ts'
 import type { Reader, Statement, Tx, Value } from '../../platform/storage/database.ts'
 import type { DatabaseName } from '../../platform/storage/expressions.ts'
-import { createStatementCache, prepareStatement, seekByIds } from '../../platform/storage/sql.ts'
+import {
+  createStatementCache,
+  ID_LIST_SIZES,
+  prepareStatement,
+  seekByIds,
+} from '../../platform/storage/sql.ts'
 import { ownerCondition } from '../../protocol/lists/collection.ts'
 import type { RowScope } from '../../protocol/lists/page.ts'
 import { columnFields, tableFields } from './computed.ts'
@@ -197,9 +202,6 @@ function uniqueFinder(
     return (await reader.arrays(select(reach, cells as RowId[])))[0]
   }
 }
-
-/** Sizes of `IN` lists: three texts serve any number of ids. */
-const ID_LIST_SIZES = [8, 32, 128]
 
 /** Returns the functions that find rows by ids, with and without locks. */
 function idReaders(

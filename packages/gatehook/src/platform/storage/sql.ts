@@ -35,6 +35,9 @@ export function createStatementCache() {
 export const prepareUpsert = (text: string): PreparedStatement =>
   prepareStatement(text, text.replace('(scope, webhook_no) DO', '(webhook_no) DO'))
 
+/** Sizes of `IN` lists: three texts serve any number of ids. */
+export const ID_LIST_SIZES = [8, 32, 128]
+
 /**
  * Returns the text for SQLite of a statement by scope and ids, which finds the rows by their ids:
  * `+` hides the last scope from the planner, that of the rows. With the index of scope and id, each

@@ -7,6 +7,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
+import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
 import type { Tx } from './database.ts'
@@ -79,16 +80,8 @@ export function createWriteGroups({
   runTogether,
 }: WriteGroupDeps): RunInGroup {
   const states = new Map<string, GroupState>()
-  const pausedUntil = new Map<string, number>()
-  const pause = (key: string) => {
-    if (pausedUntil.size >= PAUSED_KEYS_MAX) pausedUntil.clear()
-    pausedUntil.set(key, clock.elapsedMs() + PAUSE_MS)
-  }
-  const isPaused = (key: string): boolean => {
-    const untilMs = pausedUntil.get(key)
-    if (untilMs === undefined || clock.elapsedMs() < untilMs) return untilMs !== undefined
-    return !pausedUntil.delete(key)
-  }
+  const pausedUntil = new BoundedMap<string, number>(PAUSED_KEYS_MAX)
+  const isPaused = (key: string): boolean => clock.elapsedMs() < (pausedUntil.get(key) ?? 0)
   const waitOf = ({ sinceMs }: Pick<GroupedWrite, 'sinceMs'>) => clock.elapsedMs() - sinceMs
   /** Returns whether the writes have ended: their callers have results. */
   const runGroup = async (key: string, members: readonly GroupedWrite[], customer?: TurnKey) => {
@@ -98,7 +91,7 @@ export function createWriteGroups({
       for (const [at, { resolve }] of members.entries()) resolve(values[at])
       return true
     } catch (error) {
-      pause(key)
+      pausedUntil.set(key, clock.elapsedMs() + PAUSE_MS)
       if (!(error instanceof UnknownOutcome)) return false
       for (const { reject } of members) reject(error.cause)
       return true

@@ -1,13 +1,10 @@
 /** Reads the rows of a page whose ids were read before. */
 import type { Reader, Value } from '../../platform/storage/database.ts'
-import { join, raw, seekByIds, sql } from '../../platform/storage/sql.ts'
+import { ID_LIST_SIZES, join, raw, seekByIds, sql } from '../../platform/storage/sql.ts'
 import type { Key } from './cursor.ts'
 import { bind, statementOf } from './examined-rows.ts'
 import { sourceOf } from './page-query.ts'
 import { idOf, selectedColumns, type Walk } from './walk.ts'
-
-/** Sizes of `IN` lists: three texts serve pages of every size. */
-const ID_LIST_SIZES = [8, 32, 128]
 
 /** Reads the rows of the ids, in the order of the ids. */
 export async function readRowsOfIds(
