@@ -83,9 +83,9 @@ test('no open transaction delays an event, and one that commits late is recorded
   await open.query('BEGIN')
   await emit(open, 'invoice.paid', PAID, DEFAULT)
   const start = { txid: 0, position: 0 }
-  // The first read notes the transaction that holds events back, and the second decides.
-  await feed.after(scope, start)
-  assert.equal((await feed.after(scope, start)).rows.length, 4)
+  // Tests share a server: a read decides that finds the same open transaction as the one before.
+  const following = () => feed.after(scope, start)
+  await eventually(following, ({ rows }) => rows.length === 4, 30_000)
   await open.query('ROLLBACK')
 })
 

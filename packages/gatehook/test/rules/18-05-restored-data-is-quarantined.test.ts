@@ -169,13 +169,13 @@ for (const { name: kind } of databases) {
     assert.equal(system.health.status, 'ready')
     assert.deepEqual(effects, [])
     assert.equal(hook.calls.length, 0)
-    const kinds = (await admin.get('/admin/attention')).body.data.map(
-      (item: { kind: string }) => item.kind,
-    )
-    assert.deepEqual(kinds, ['restore_held', 'revocations_unknown'])
+    const kinds = async () =>
+      (await admin.get('/admin/attention')).body.data.map(({ kind }: { kind: string }) => kind)
+    assert.deepEqual(await kinds(), ['restore_held', 'revocations_unknown'])
     const released = await admin.post('/admin/restore/release')
     assert.equal(released.status, 200, released.text)
     assert.equal(released.body.held, false)
+    assert.deepEqual(await kinds(), ['revocations_unknown'], 'at once')
     await hook.until(2)
     await eventually(
       async () => effects.length,

@@ -236,9 +236,11 @@ const expiringCertificate: AttentionKind = async ({ certificateEnd }, now) => {
   return [itemOf('certificate_expiring', severity, now, { subject, facts })]
 }
 
-/** The kinds, the most urgent first within a severity. */
-const KINDS: readonly AttentionKind[] = [
-  restoredData,
+/** Read for every caller: an operator who ends the state sees its end. */
+const CURRENT: readonly AttentionKind[] = [restoredData]
+
+/** Read for all callers together. In both tables, the most urgent first within a severity. */
+const SHARED: readonly AttentionKind[] = [
   nodeStates,
   expiringCertificate,
   serverErrors,
@@ -260,29 +262,33 @@ const KINDS: readonly AttentionKind[] = [
 
 const ORDER: Readonly<Record<Severity, number>> = { bad: 0, warn: 1, info: 2 }
 
-/** The result is valid for this time, for all operators. */
+/** The items of `SHARED` are valid for this time. */
 const VALID_MS = 5000
 
 /** Returns the function that reads all items, the most urgent first. */
 export function createAttentionReader(sources: AttentionSources): () => Promise<AttentionItem[]> {
   const { clock } = sources
   let last: { readonly atMs: number; readonly items: Promise<AttentionItem[]> } | undefined
-  const readAll = async () => {
+  const read = async (kinds: readonly AttentionKind[]) => {
     const now = clock.now()
     const items: AttentionItem[] = []
     // While the database is away, the item of the node says how.
-    for (const read of KINDS) items.push(...(await whileAvailable(read(sources, now), [])))
-    return items.sort((a, b) => ORDER[a.severity] - ORDER[b.severity])
+    for (const kind of kinds) items.push(...(await whileAvailable(kind(sources, now), [])))
+    return items
   }
-  return () => {
+  const readShared = () => {
     const nowMs = clock.elapsedMs()
     if (!last || nowMs - last.atMs >= VALID_MS) {
-      const items = readAll()
+      const items = read(SHARED)
       items.catch(() => {
         last = undefined
       })
       last = { atMs: nowMs, items }
     }
     return last.items
+  }
+  return async () => {
+    const items = [...(await read(CURRENT)), ...(await readShared())]
+    return items.sort((a, b) => ORDER[a.severity] - ORDER[b.severity])
   }
 }
