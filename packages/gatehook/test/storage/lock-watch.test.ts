@@ -7,7 +7,7 @@ import { LockWait } from '../../src/platform/storage/lock-wait.ts'
 import { createLockWatch } from '../../src/platform/storage/lock-watch.ts'
 
 const WITHIN_MS = 30_000
-const sessionOf = (processID: number) => ({ processID }) as never
+const transactionOf = (processId: number) => ({ processId })
 
 test('a statement that waits for locks beyond its limit is ended', async (t) => {
   const ended: unknown[] = []
@@ -25,10 +25,10 @@ test('a statement that waits for locks beyond its limit is ended', async (t) => 
   done.add(60_000)
   const running = Promise.withResolvers<void>()
   const all = [
-    watch.follow(sessionOf(1), late, running.promise),
-    watch.follow(sessionOf(2), young, running.promise),
-    watch.follow(sessionOf(3), done, Promise.resolve()),
-    watch.follow(sessionOf(4), undefined, running.promise),
+    watch.follow(transactionOf(1), late, running.promise),
+    watch.follow(transactionOf(2), young, running.promise),
+    watch.follow(transactionOf(3), done, Promise.resolve()),
+    watch.follow(transactionOf(4), undefined, running.promise),
   ]
   await eventually(
     async () => ended.length,
@@ -47,6 +47,7 @@ test('a statement counts as ended only while its transaction waits for a lock', 
   const running = Promise.withResolvers<void>()
   const slow = new LockWait()
   const released = new LockWait()
+  const pooled = new LockWait()
   const over = new LockWait()
   const isOver = Promise.withResolvers<void>()
   const cancelled: unknown[] = []
@@ -65,12 +66,15 @@ test('a statement counts as ended only while its transaction waits for a lock', 
     return [{ begun: `transaction ${processId}` }]
   }, quietLog)
   t.after(watch.stop)
-  const waits = [slow, released, over]
+  const waits = [slow, released, pooled, over]
   for (const wait of waits) wait.add(60_000)
   const all = [slow, released].map((wait, at) =>
-    watch.follow(sessionOf(at + 1), wait, running.promise),
+    watch.follow(transactionOf(at + 1), wait, running.promise),
   )
-  const following = watch.follow(sessionOf(3), over, isOver.promise)
+  // Its process executes the transaction of another session now.
+  const former = { processId: 4, begun: 'former transaction' }
+  all.push(watch.follow(former, pooled, running.promise))
+  const following = watch.follow(transactionOf(3), over, isOver.promise)
   await eventually(
     async () => checks,
     (count) => count > 0 && cancelled.length > 0,
@@ -78,7 +82,7 @@ test('a statement counts as ended only while its transaction waits for a lock', 
   )
   for (const wait of waits) assert.equal(wait.isCancelled, false)
   assert.deepEqual(cancelled[0], [2, 'transaction 2'])
-  assert.ok(!cancelled.flat().includes(3))
+  assert.ok(!cancelled.flat().includes(3) && !cancelled.flat().includes(4))
   running.resolve()
   await Promise.all([...all, following])
 })

@@ -3,7 +3,6 @@
  * limits each wait, and a statement can have several: for the queue of a row, then for its holder.
  * So one of those that wait for a row would get the time twice.
  */
-import type { ClientBase } from 'pg'
 import { wallClock } from '../../kernel/clock.ts'
 import { startInterval } from '../../kernel/interval.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -17,21 +16,37 @@ const LATER_MS = 250
 
 /** A statement that executes, however slowly, goes on. */
 const WAITING = "FROM pg_stat_activity WHERE pid = ? AND wait_event_type = 'Lock'"
-const FIND = prepareStatement(`SELECT xact_start::text AS begun ${WAITING}`)
+/** The same in each session, whatever its time zone is. */
+const textOf = (time: string) => `extract(epoch FROM ${time})::text`
+const FIND = prepareStatement(`SELECT ${textOf('xact_start')} AS begun ${WAITING}`)
 /** The transaction that waits may have ended meanwhile, and the next one wait. */
 const CANCEL = prepareStatement(
-  `SELECT pg_cancel_backend(pid) AS sent ${WAITING} AND xact_start::text = ?`,
+  `SELECT pg_cancel_backend(pid) AS sent ${WAITING} AND ${textOf('xact_start')} = ?`,
 )
 
-interface WatchedBatch {
+/** Returns the `ServerTransaction` of the session that executes it. */
+export const READ_TRANSACTION = `SELECT pg_backend_pid() AS "processId",
+  ${textOf('transaction_timestamp()')} AS begun`
+
+/** A transaction, as the server names it. */
+export interface ServerTransaction {
   readonly processId: number
+  /** Undefined: the process executes the transactions of one session. */
+  readonly begun?: string
+}
+
+interface WatchedBatch extends ServerTransaction {
   readonly untilMs: number
   readonly wait: LockWait
 }
 
 export interface LockWatch {
   /** Follows a batch of statements until its end. */
-  follow(session: ClientBase, wait: LockWait | undefined, sent: Promise<void>): Promise<void>
+  follow(
+    transaction: ServerTransaction | undefined,
+    wait: LockWait | undefined,
+    sent: Promise<void>,
+  ): Promise<void>
   stop(): Promise<void>
 }
 
@@ -45,10 +60,12 @@ export function createLockWatch(
     async run() {
       const now = wallClock.elapsedMs()
       for (const batch of batches) {
-        const { processId, untilMs, wait } = batch
+        const { processId, begun, untilMs, wait } = batch
         if (untilMs > now) continue
         const [waiting] = (await read(FIND([processId]))) as { readonly begun: string }[]
         if (!waiting || !batches.has(batch)) continue
+        // A pooler has given the process to another session.
+        if (begun !== undefined && begun !== waiting.begun) continue
         // The end of the statement may arrive before that of CANCEL.
         wait.isCancelled = true
         const sent = await read(CANCEL([processId, waiting.begun]))
@@ -60,11 +77,10 @@ export function createLockWatch(
   })
   return {
     stop,
-    follow(session, wait, sent) {
-      if (!wait) return sent
-      const { processID: processId } = session as unknown as { readonly processID: number }
+    follow(transaction, wait, sent) {
+      if (!wait || !transaction) return sent
       const untilMs = wallClock.elapsedMs() + (wait.limitMs ?? LOCK_MS) + LATER_MS
-      const batch = { processId, untilMs, wait }
+      const batch = { ...transaction, untilMs, wait }
       batches.add(batch)
       return sent.finally(() => batches.delete(batch))
     },

@@ -10,7 +10,7 @@ import type { Log } from '../../kernel/log.ts'
 import { type ConnectionSource, createConnectionSource } from './connection-source.ts'
 import type { Promotion, Row, Statement, Value } from './database.ts'
 import { LEAST_LOCK_MS, type LockWait } from './lock-wait.ts'
-import { createLockWatch } from './lock-watch.ts'
+import { createLockWatch, READ_TRANSACTION, type ServerTransaction } from './lock-watch.ts'
 import { dedicate, listen } from './own-connections.ts'
 import { type BatchStatement, sendBatch } from './postgres-batch.ts'
 import {
@@ -166,8 +166,8 @@ export async function openSessions(
   }
   const stopComparing = comparison && startComparing(comparison, leaveFormerPrimary, log)
   const read = createRead(lanes, hosts, send)
-  // A pooler does not say which process of the server executes a statement.
-  const locks = pooler ? undefined : createLockWatch(read, log)
+  const locks = createLockWatch(read, log)
+  const pooledTransactions = new WeakMap<Session, ServerTransaction>()
   return {
     place,
     size,
@@ -178,15 +178,17 @@ export async function openSessions(
       if (!pooler || fault === undefined) return fault
       return faultThroughPooler(fault, directHosts && comparison?.faultOf(directHosts.all))
     },
-    begin: pooler
-      ? (session, begin) => beginPooled(source, session, begin)
-      : async (_, begin) => begin,
+    async begin(session, begin) {
+      if (!pooler) return begin
+      pooledTransactions.set(session, await beginPooled(source, session, begin))
+      return []
+    },
     commitsInBatch: durability !== 'replica' || isSyncDelayed,
     commit: commitReplicated,
     nameOf,
     sendBatch(session, statements, wait) {
-      const sent = sendBatch(session, statements, createResult)
-      return locks ? locks.follow(session, wait, sent) : sent
+      const transaction = pooler ? pooledTransactions.get(session) : transactionOf(session)
+      return locks.follow(transaction, wait, sendBatch(session, statements, createResult))
     },
     onPromotion: guard.onPromotion,
     leaveStandby() {
@@ -201,7 +203,7 @@ export async function openSessions(
     dedicate: (use, signal) =>
       dedicate(direct ?? source, (session) => use(session, direct !== undefined), signal),
     async close() {
-      await Promise.all([stopComparing?.(), locks?.stop()])
+      await Promise.all([stopComparing?.(), locks.stop()])
       await Promise.all([pool.close(), lanes.close()])
       source.stop()
       direct?.stop()
@@ -269,20 +271,29 @@ function startComparing({ compare, close }: ServerComparison, onCompared: () => 
   return () => stop().then(close)
 }
 
+const transactionOf = (session: Session): ServerTransaction => ({
+  processId: (session as unknown as { readonly processID: number }).processID,
+})
+
 /** Times that the server of a pooled session may change before its transaction begins. */
 const BEGIN_ATTEMPTS_MAX = 3
 
-/** Begins a transaction behind a pooler: sets its settings, and reads the server's timeline. */
+/**
+ * Begins a transaction behind a pooler: sets its settings, and reads the server's timeline and its
+ * process for the transaction.
+ */
 async function beginPooled(
   { hosts, guard }: ConnectionSource,
   session: Session,
   begin: readonly string[],
-): Promise<readonly string[]> {
+): Promise<ServerTransaction> {
   for (let attempt = 1; ; attempt++) {
     const query = guard.query()
-    const text = `${begin.join('; ')}${hosts.localSettings}${query && `; ${query}`}`
+    const queries = [READ_TRANSACTION, ...(query === '' ? [] : [query])].join('; ')
+    const text = `${begin.join('; ')}${hosts.localSettings}; ${queries}`
     const results = (await session.query(text)) as unknown as pg.QueryResult[]
-    if (query === '' || guard.isCurrent(results.at(-1)!.rows[0].timeline)) return []
+    const rows = results.flatMap((result) => result.rows)
+    if (query === '' || guard.isCurrent(rows[1].timeline)) return rows[0]
     await session.query('ROLLBACK')
     if (attempt === BEGIN_ATTEMPTS_MAX) throw new StandbyError()
     await guard.verify(session, hosts.requiresPrimary)

@@ -121,7 +121,6 @@ export async function runTransaction<T>(
   if (sessions.waitingCount() >= QUEUE_MAX) throw storageUnavailable('the write queue is full')
   const askedMs = wallClock.elapsedMs()
   const session = await sessions.connect()
-  mode.wait?.add(wallClock.elapsedMs() - askedMs)
   const transaction = new Transaction()
   const queue = new StatementQueue(sessions, session, mode)
   let beginError: unknown
@@ -147,6 +146,8 @@ export async function runTransaction<T>(
         beginError ??= isUnsupported(error) ? new StandbyError() : error
       })
     }
+    // For the connection, which a pooler gives to the begin.
+    mode.wait?.add(wallClock.elapsedMs() - askedMs)
     queue.limitLocks()
     const run = () =>
       guard.run(transaction, () =>
