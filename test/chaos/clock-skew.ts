@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
-import { type Faults, needHaproxy, runUnderLoad } from './under-load.ts'
+import { type Faults, needHaproxy, requireNoFailure, runUnderLoad } from './under-load.ts'
 
 const [LIBRARY] = globSync('/usr/lib/*/faketime/libfaketimeMT.so.1').filter(existsSync)
 
@@ -26,8 +26,27 @@ async function readReadiness(url: string): Promise<{ status: number; text: strin
   return { status: response.status, text: await response.text() }
 }
 
+/** Starts the first node with a clock that `set` moves while it runs. */
+async function startWithMovingClock(faults: string[], { cluster, folder }: Faults) {
+  const file = join(folder, 'faketime')
+  const set = (seconds: number) => writeFile(file, `${seconds < 0 ? '' : '+'}${seconds}\n`)
+  await set(0)
+  const { FAKETIME: _, ...library } = ahead(0)
+  const environment = { ...library, FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1' }
+  const { url } = await cluster.replace(0, { environment })
+  const becomes = async (expected: number) => {
+    for (const untilMs = performance.now() + MEASURED_MS; performance.now() < untilMs; ) {
+      if ((await readReadiness(url)).status === expected) return
+      await pause(500)
+    }
+    faults.push(`/readyz does not become ${expected} within ${MEASURED_MS / 1_000} s`)
+  }
+  return { set, becomes }
+}
+
 /** Returns a sentence for each difference from what nodes promise. */
-async function skewClocks({ cluster, load, folder, report }: Faults): Promise<string[]> {
+async function skewClocks(context: Faults): Promise<string[]> {
+  const { cluster, load, report } = context
   const faults: string[] = []
   const hasWarned = (at: number) => cluster.nodes[at]!.warnings.some((text) => /clock/.test(text))
   const restart = async (at: number, environment: Readonly<Record<string, string>>) => {
@@ -59,46 +78,71 @@ async function skewClocks({ cluster, load, folder, report }: Faults): Promise<st
   if (!isRefused) await cluster.end(0, 'SIGKILL')
   report('90 s ahead')
 
-  const file = join(folder, 'faketime')
-  await writeFile(file, '+0\n')
-  const { FAKETIME: _, ...library } = ahead(0)
-  const moving = { ...library, FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1' }
-  const { url } = await cluster.replace(0, { environment: moving })
-  await writeFile(file, '+65\n')
-  const becomes = async (expected: number) => {
-    for (const untilMs = performance.now() + MEASURED_MS; performance.now() < untilMs; ) {
-      if ((await readReadiness(url)).status === expected) return
-      await pause(500)
-    }
-    faults.push(`/readyz does not become ${expected} within ${MEASURED_MS / 1_000} s`)
-  }
+  const { becomes, set } = await startWithMovingClock(faults, context)
+  await set(65)
   await becomes(503)
   report('the clock of a running node has advanced by 65 s')
-  await writeFile(file, '+0\n')
+  await set(0)
   await becomes(200)
   return faults
 }
 
-async function run(context: ChaosContext): Promise<ChaosCounts> {
-  let own: readonly string[] = []
-  const counts = await runUnderLoad(context, async (faults) => {
-    own = await skewClocks(faults)
-  })
-  return { ...counts, faults: [...counts.faults, ...own] }
+/** The clock of a node jumps by an hour, and back: no request fails. */
+async function jumpAnHour(context: Faults): Promise<string[]> {
+  const { cluster, load, report } = context
+  const faults: string[] = []
+  load.markFault()
+  await cluster.end(0, 'SIGTERM')
+  const { becomes, set } = await startWithMovingClock(faults, context)
+  await becomes(200)
+  load.markFault()
+  await set(3_600)
+  await becomes(503)
+  report('the clock of a running node has advanced by an hour')
+  await load.recovery()
+  await set(0)
+  await becomes(200)
+  await load.recovery()
+  return faults
 }
 
-export const clockSkew: ChaosScenario = {
-  name: 'clock',
-  title: 'clocks of nodes differ by 1.5, 30 and 90 s',
-  groups: ['load', 'operate', 'drill'],
-  nodes: [2],
-  words: [
-    /readyz 503: clock/,
-    /log of node\d: .*clock/,
-    /attention: bad node_not_ready.*clock/,
-    /system: .*clock/,
-    /metrics: gatehook_clock_difference_seconds/,
-  ],
-  missing: () => needHaproxy() ?? (LIBRARY ? undefined : 'libfaketime is not installed'),
-  run,
-}
+const onClocks =
+  (inject: (faults: Faults) => Promise<string[]>) =>
+  async (context: ChaosContext): Promise<ChaosCounts> => {
+    let own: readonly string[] = []
+    const counts = await runUnderLoad(context, async (faults) => {
+      own = await inject(faults)
+    })
+    return { ...counts, faults: [...counts.faults, ...own] }
+  }
+
+const missing = () => needHaproxy() ?? (LIBRARY ? undefined : 'libfaketime is not installed')
+
+export const clockFaults: readonly ChaosScenario[] = [
+  {
+    name: 'clock',
+    title: 'clocks of nodes differ by 1.5, 30 and 90 s',
+    groups: ['load', 'operate', 'drill'],
+    nodes: [2],
+    words: [
+      /readyz 503: clock/,
+      /log of node\d: .*clock/,
+      /attention: bad node_not_ready.*clock/,
+      /system: .*clock/,
+      /metrics: gatehook_clock_difference_seconds/,
+    ],
+    missing,
+    run: onClocks(skewClocks),
+  },
+  {
+    name: 'hour-of-a-clock',
+    title: 'the clock of a node jumps by an hour, and back',
+    groups: ['operate'],
+    nodes: [2],
+    words: [/readyz 503: clock/, /log of node1: .*clock/],
+    missing,
+    run: async (context) =>
+      // A webhook that failed meanwhile would be repeated an hour later: none fails.
+      requireNoFailure(await onClocks(jumpAnHour)({ ...context, random: () => 0.5 })),
+  },
+]

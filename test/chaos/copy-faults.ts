@@ -10,6 +10,7 @@ import { eventually } from '../rig/eventually.ts'
 import { type PostgresServer, queryAsAdmin, withName } from '../rig/postgres.ts'
 import { booksOf } from './books.ts'
 import { Cluster } from './cluster.ts'
+import { send } from './node-requests.ts'
 import { PaymentLoad } from './payments.ts'
 import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
 import {
@@ -56,8 +57,27 @@ async function statusOf(url: string, key: string): Promise<number> {
   return (await fetch(`${url}/api/v1/payments`, { headers })).status
 }
 
+const PERSON = { username: 'ann@example.test', password: 'a rather long pass phrase' }
+
+/** Signs a person in, and returns the refresh token. */
+async function signIn(node: string, admin: string): Promise<string> {
+  const { username: email, password } = PERSON
+  const person = { name: 'Ann', email, password, mode: 'live' }
+  const created = await send(node, admin, 'POST', '/admin/users', person)
+  if (created.status !== 201) throw new Error(`no person: ${created.text}`)
+  return tokenOf(await send(node, undefined, 'POST', '/auth/login', PERSON))
+}
+
+const refresh = (node: string, refresh_token: string) =>
+  send(node, undefined, 'POST', '/auth/refresh', { refresh_token })
+
+const tokenOf = ({ text }: { readonly text: string }) =>
+  String((JSON.parse(text) as { refresh_token?: string }).refresh_token)
+
 interface Revoked {
   readonly key: string
+  /** A token that the session of a person received since the copy. */
+  readonly refreshToken: string
   /** The audit trail since the copy, as `gatehook audit export` prints it. */
   readonly trail: string
 }
@@ -87,6 +107,17 @@ async function serveCopy(
     const repeated = [...own.acknowledged.values()].filter((id) => usedIds.has(id))
     expect(repeated.length === 0, `${repeated.length} ids were assigned twice`)
     const { url } = cluster.nodes[0]!
+    const session = await refresh(url, revoked.refreshToken)
+    expect(session.status === 401, `a session of the former installation is ${session.status}`)
+    const alarms = await cluster.run([
+      'audit',
+      'list',
+      '--action',
+      'token.reuse_detected',
+      '--json',
+    ])
+    const { data } = JSON.parse(alarms.stdout) as { data: readonly unknown[] }
+    expect(data.length === 0, 'the end of a session is an alarm')
     expect((await statusOf(url, revoked.key)) === 200, 'the copy knows the revocation')
     const apply = await cluster.run(['restore', '--revocations', revoked.trail])
     expect(apply.exit === 0, `the revocations end with ${apply.exit}`)
@@ -109,7 +140,7 @@ const restoreData =
     withDatabase(kind, context, (databaseUrl, server) => {
       const world = { databaseUrl, booksUrl: () => databaseUrl }
       return auditFault(context, world, async (faults) => {
-        const { load, cluster, folder, report } = faults
+        const { load, cluster, folder, report, key: adminKey } = faults
         const created = await cluster.run([
           'keys',
           'create',
@@ -120,17 +151,24 @@ const restoreData =
           '--json',
         ])
         const { id, key } = JSON.parse(created.stdout) as { id: string; key: string }
+        const first = await signIn(cluster.nodes[0]!.url, adminKey)
         load.markFault()
         const copy = server ? await copyVolume(databaseUrl, server) : await restoreBackup(faults)
         try {
           await load.until(load.requests + REQUESTS)
+          const refreshToken = tokenOf(await refresh(cluster.nodes[0]!.url, first))
           await cluster.run(['keys', 'revoke', id])
           const trail = join(folder, 'audit.ndjson')
           writeFileSync(trail, (await cluster.run(['audit', 'export'])).stdout)
           const resume = await load.hold()
           for (const at of cluster.nodes.keys()) await cluster.end(at, 'SIGKILL')
           report('the copy starts')
-          await serveCopy(faults, copy, { key, trail }, new Set(load.acknowledged.values()))
+          await serveCopy(
+            faults,
+            copy,
+            { key, refreshToken, trail },
+            new Set(load.acknowledged.values()),
+          )
           for (const at of cluster.nodes.keys()) await cluster.replace(at)
           resume()
           await load.recovery()
@@ -157,6 +195,7 @@ const undoMove = (context: ChaosContext): Promise<ChaosCounts> =>
         load.markFault()
         const undone = await cluster.run(['move', '--undo'], { environment })
         expect(undone.exit === 1, `move --undo ends with ${undone.exit}`)
+        expect((await cluster.run(['doctor'])).exit === 1, 'doctor finds no move')
         const late = await cluster.run(['customers', 'create', 'Late'])
         expect(late.exit !== 0, 'the source accepts writes too')
         await load.recovery()
@@ -190,6 +229,7 @@ export const copyFaults: readonly ChaosScenario[] = [
     words: [
       /gatehook move --undo, exit 1: .*rows that this database lacks.*of payments/,
       /gatehook customers create Late, exit \d+: .*read-only/,
+      /gatehook doctor, exit 1: move +fail .*was moved to/,
     ],
     missing: needHaproxy,
     run: undoMove,

@@ -20,6 +20,7 @@ const AWAY_MS = 8_000
 const LOCKED_S = 20
 /** Server connections of the pooler. */
 const POOL_SIZE = 2
+const LOCK_POOL_SIZE = 10
 /** Connections of the server; three of them are for superusers. */
 const CONNECTIONS = 60
 const RETRY_MS = 20
@@ -147,21 +148,28 @@ async function limitConnections(context: ChaosContext): Promise<ChaosCounts> {
 
 /** Another program holds a lock, for which the statements of a table wait. */
 const holdLock =
-  (table: string) =>
+  (hold: string, isPooled = false) =>
   async (context: ChaosContext): Promise<ChaosCounts> =>
     requireShortWaits(
-      await withDatabase('postgres', context, (databaseUrl) => {
-        const world = { databaseUrl, booksUrl: () => databaseUrl }
+      await withDatabase('postgres', context, async (databaseUrl, server) => {
+        const pooler = isPooled ? await startPgbouncer(server!.url, LOCK_POOL_SIZE) : undefined
+        const environment = { GATEHOOK_DATABASE_POOLER: 'transaction' }
+        const world = {
+          databaseUrl: pooler?.through(databaseUrl) ?? databaseUrl,
+          booksUrl: () => databaseUrl,
+          ...(pooler && { environment }),
+        }
         return auditFault(context, world, async ({ load, witness }: OperatorFaults) => {
           load.markFault()
-          const lock = `BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE;
-            SELECT pg_sleep(${LOCKED_S}); COMMIT`
+          const lock = `BEGIN; ${hold}; SELECT pg_sleep(${LOCKED_S}); COMMIT`
           await queryAsAdmin(databaseUrl, lock)
           await witness.until(/attention: \w+ server_errors.*a lock of another/)
           await load.recovery()
-        })
+        }).finally(() => pooler?.stop())
       }),
     )
+
+const lockTable = (name: string) => `LOCK TABLE ${name} IN ACCESS EXCLUSIVE MODE`
 
 const scenario = (
   rest: Pick<ChaosScenario, 'name' | 'title' | 'words' | 'run'> & Partial<ChaosScenario>,
@@ -200,7 +208,14 @@ export const heldFaults: readonly ChaosScenario[] = [
     name: 'held-lock',
     title: 'another program holds a lock, for which writes wait',
     words: [/POST 503: storage_unavailable/, /attention: \w+ server_errors.*a lock of another/],
-    run: holdLock('wallets'),
+    run: holdLock(lockTable('wallets')),
+  }),
+  scenario({
+    name: 'held-lock-pooled',
+    title: 'another program holds rows, in whose queues writes behind a pooler wait',
+    words: [/POST 503: storage_unavailable/, /attention: \w+ server_errors.*a lock of another/],
+    missing: needPooler,
+    run: holdLock('SELECT id FROM wallets FOR UPDATE', true),
   }),
   scenario({
     name: 'held-table',
@@ -210,6 +225,6 @@ export const heldFaults: readonly ChaosScenario[] = [
       /GET 503: storage_unavailable/,
       /attention: \w+ server_errors.*a lock of another/,
     ],
-    run: holdLock('payments'),
+    run: holdLock(lockTable('payments')),
   }),
 ]

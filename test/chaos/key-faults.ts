@@ -4,6 +4,7 @@ import { copyFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connect, type PeerCertificate } from 'node:tls'
+import { getFrom } from './node-requests.ts'
 import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
 import {
   auditFault,
@@ -13,7 +14,6 @@ import {
   requireNoFailure,
   withDatabase,
 } from './under-load.ts'
-import { getFrom } from './watch.ts'
 
 const WITHIN_MS = 30_000
 const POLL_MS = 100
@@ -122,6 +122,7 @@ async function replaceCertificate({ cluster, load, folder, witness, expect }: Op
   await witness.until(/readyz 200: certificate/)
   await witness.until(/attention: \w+ certificate_expiring/)
   await witness.until(/system: this node .*certificate: /)
+  await cluster.run(['doctor'], { environment })
   let failures = 0
   const put = (name: string) => {
     for (const [end, file] of [
@@ -169,6 +170,7 @@ export const keyFaults: readonly ChaosScenario[] = [
     name: 'signing-key',
     title: 'the signing key is rotated, then replaced after a leak',
     groups: ['operate'],
+    words: [/gatehook keys rotate-signing --now, exit 0: .* signs now/],
     // Both nodes issue and accept tokens of one issuer.
     run: onPostgres(rotateSigningKey, {
       environment: { GATEHOOK_PUBLIC_URL: 'https://api.example.test' },
@@ -191,6 +193,7 @@ export const keyFaults: readonly ChaosScenario[] = [
       /metrics: gatehook_certificate_end_timestamp_seconds/,
       /system: this node .*certificate: /,
       /log of node3: The certificate of the server ends at/,
+      /gatehook doctor, exit \d: certificate +warn +ends in \d days/,
     ],
     run: onPostgres(replaceCertificate, { spares: 1 }),
   }),

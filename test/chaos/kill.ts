@@ -50,6 +50,8 @@ export interface ChaosResult {
 const UNWRITTEN_MS = 250
 /** Attempts in flight to quick receivers, and results that are not committed, of one node. */
 export const RESENT_MAX = 256
+/** Events that are acknowledged between two kills, so that each one meets nodes that work. */
+const POSTS_MIN = 20
 /** Commits of this time can be lost in a crash of PostgreSQL: three rounds of its WAL writer. */
 const UNFLUSHED_MS = 1_000
 
@@ -182,6 +184,7 @@ export async function chaos(
   }
   const acknowledged = new Set<string>()
   let hasFailed = false
+  let isPosting = true
   /** Posts until `count` requests got a response, however long a node takes to restart. */
   const poster = async (count: number) => {
     for (let n = 0; n < count && !hasFailed; ) {
@@ -213,7 +216,9 @@ export async function chaos(
   }
   const killer = async () => {
     for (let kill = 1; kill <= options.kills; kill++) {
+      const least = acknowledged.size + POSTS_MIN
       await pause(200 + random() * 800)
+      while (isPosting && acknowledged.size < least) await pause(20)
       const server = random() < 1 / 3 ? options.server : undefined
       inFlight += receiver.countAtRisk(server ? 'server' : 'process')
       await (server ? restart(server) : killNode())
@@ -227,6 +232,7 @@ export async function chaos(
   const posting = async () => {
     const each = Math.ceil(options.events / 8)
     await Promise.all(Array.from({ length: 8 }, () => poster(each)))
+    isPosting = false
   }
   await Promise.all([killing, posting()])
   const arrived = () => {

@@ -1,33 +1,19 @@
 /**
- * `npm run chaos [-- GROUP --only kill,failover --nodes 2 --seed N --json --list]`: faults under
- * load, with real processes. GROUP is `load` (each fault many times), `operate` (one fault of each
- * kind, and the product's words for it) or `drill` (the ten that an operator names from console,
- * readiness and metrics). Prints counts of lost, doubled, phantom and failed requests. The exit
+ * `npm run chaos [-- GROUP --only kill,failover --nodes 2 --seed N --json --record --list]`: faults
+ * under load, with real processes. GROUP is `load` (each fault many times), `operate` (one fault of
+ * each kind, and the product's words for it) or `drill` (the ten that an operator names from
+ * console, readiness and metrics). `--only` takes names, or how they begin. Prints counts of lost,
+ * doubled, phantom and failed requests; `--record` stores them for the page of faults. The exit
  * code is 1 if a promise was broken, 2 for usage.
  */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { clockSkew } from './clock-skew.ts'
-import { databaseFaults } from './database-faults.ts'
-import { deliveryFaults } from './delivery-faults.ts'
-import { failovers } from './failover.ts'
-import { seeded } from './kill.ts'
-import { nodeFaults } from './node-faults.ts'
-import { operatorFaults } from './operator-faults.ts'
-import type { ChaosCounts, ChaosGroup, ChaosResult, ChaosScenario } from './scenario.ts'
-import { Witness } from './witness.ts'
-
-const SCENARIOS: readonly ChaosScenario[] = [
-  ...nodeFaults,
-  ...databaseFaults,
-  ...failovers,
-  clockSkew,
-  ...deliveryFaults,
-  ...operatorFaults,
-]
-const LIMIT_MS = 600_000
+import { recordResult, wordsOf } from './record.ts'
+import type { ChaosGroup, ChaosResult, ChaosScenario } from './scenario.ts'
+import { runScenario } from './scenario-run.ts'
+import { SCENARIOS } from './scenarios.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -39,6 +25,7 @@ const { values, positionals } = parseArgs({
     kills: { type: 'string', default: '12' },
     rows: { type: 'string', default: '500000' },
     json: { type: 'boolean', default: false },
+    record: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
   },
 })
@@ -47,8 +34,11 @@ const progress = (line: string) => void process.stderr.write(`${line}\n`)
 const [group] = positionals
 const starts = values.only.split(',').filter((start) => start !== '')
 const ofGroup = SCENARIOS.filter(({ groups }) => !group || groups.includes(group as ChaosGroup))
+const names = new Set(SCENARIOS.map(({ name }) => name))
+const isSelected = (name: string, start: string) =>
+  names.has(start) ? name === start : name.startsWith(start)
 const selected = ofGroup.filter(
-  ({ name }) => starts.length === 0 || starts.some((start) => name.startsWith(start)),
+  ({ name }) => starts.length === 0 || starts.some((start) => isSelected(name, start)),
 )
 if (values.list || selected.length === 0) {
   for (const { name, title, nodes, groups } of ofGroup.length > 0 ? ofGroup : SCENARIOS) {
@@ -56,11 +46,11 @@ if (values.list || selected.length === 0) {
   }
   process.exit(values.list && ofGroup.length > 0 ? 0 : 2)
 }
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 progress(`seed ${values.seed}`)
 const results = await runAll()
 if (values.json) console.log(JSON.stringify({ seed: Number(values.seed), results }, null, 2))
 else console.table(results.map(rowOf))
-// Processes of a scenario that ended at its limit would prevent the exit.
 process.exit(results.every(({ faults }) => faults.length === 0) ? 0 : 1)
 
 /** `operate` and `drill` run each fault once. */
@@ -72,60 +62,31 @@ function nodeCounts({ nodes }: ChaosScenario): readonly number[] {
 async function runAll(): Promise<ChaosResult[]> {
   const done: ChaosResult[] = []
   const parent = await mkdtemp(join(tmpdir(), 'gatehook-chaos-'))
+  await chmod(parent, 0o711)
+  const sizes = {
+    seed: Number(values.seed),
+    events: Number(values.events),
+    kills: Number(values.kills),
+    rows: Number(values.rows),
+  }
   for (const scenario of selected) {
+    const { name, title } = scenario
     const missing = scenario.missing?.()
-    if (missing) progress(`${scenario.name} is left out: ${missing}`)
+    if (missing) progress(`${name} is left out: ${missing}`)
     for (const nodes of missing ? [] : nodeCounts(scenario)) {
-      const folder = join(parent, `${scenario.name}-${nodes}`)
-      const result = await runOne(scenario, nodes, folder)
+      const folder = join(parent, `${name}-${nodes}`)
+      progress(`${name}, nodes: ${nodes}: ${title}`)
+      const result = await runScenario(scenario, { name, nodes, folder, ...sizes })
       done.push(result)
       for (const fault of result.faults) progress(`  BROKEN ${fault}`)
       if (result.faults.length > 0) progress(`  logs: ${folder}`)
       else await rm(folder, { recursive: true, force: true })
+      if (!values.record || result.faults.length > 0) continue
+      recordResult(scenario, result, folder, [...names])
     }
   }
   if (done.every(({ faults }) => faults.length === 0)) await rm(parent, { recursive: true })
   return done
-}
-
-/** Runs a scenario within its limit. An exception is a broken promise. */
-async function runOne(
-  scenario: ChaosScenario,
-  nodes: number,
-  folder: string,
-): Promise<ChaosResult> {
-  const { name, title, words = [], limitMs = LIMIT_MS } = scenario
-  progress(`${name}, nodes: ${nodes}: ${title}`)
-  await mkdir(folder)
-  const seed = Number(values.seed)
-  const startedMs = performance.now()
-  const secondsNow = () => Math.round((performance.now() - startedMs) / 1_000)
-  const witness = new Witness()
-  const context = {
-    seed,
-    random: seeded(seed),
-    nodes,
-    folder,
-    events: Number(values.events),
-    kills: Number(values.kills),
-    rows: Number(values.rows),
-    witness,
-    report: (line: string) => progress(`  ${secondsNow()} s: ${line}`),
-  }
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(reject, limitMs, new Error(`no end within ${limitMs / 1_000} s`))
-  })
-  const counts = await Promise.race([scenario.run(context), limit]).catch(
-    (error: Error): ChaosCounts => ({ lost: 0, faults: [error.stack ?? error.message] }),
-  )
-  clearTimeout(timer)
-  const faults = [...counts.faults, ...witness.missing(words)]
-  const [first] = words
-  const named = first && witness.find(first)
-  const others = witness.words.filter((word) => word !== named)
-  const allWords = named ? [named, ...others] : others
-  return { scenario: name, nodes, seconds: secondsNow(), ...counts, faults, words: allWords }
 }
 
 function inSeconds(ms: number | undefined) {
@@ -134,8 +95,9 @@ function inSeconds(ms: number | undefined) {
 
 function rowOf(result: ChaosResult) {
   const { scenario, nodes, seconds, acknowledged, lost, doubled, doubleSpent, phantom } = result
-  const { failedReads, failedWrites, longestWaitMs, resent, recoveryMs, faults, words } = result
-  const [word] = words
+  const { failedReads, failedWrites, longestWaitMs, resent, recoveryMs, faults } = result
+  const { words = [] } = SCENARIOS.find(({ name }) => name === scenario)!
+  const word = wordsOf(words, result.words)[0] ?? result.words[0]
   return {
     scenario,
     nodes,

@@ -1,6 +1,7 @@
 /** Faults of nodes: kill -9, stops of seconds, rolling restarts and changes of the schema. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { queryAsAdmin } from '../rig/postgres.ts'
+import type { Release } from './payments-service.ts'
 import type { ChaosScenario } from './scenario.ts'
 import { type Faults, needHaproxy, requireNoFailure, runUnderLoad } from './under-load.ts'
 
@@ -38,16 +39,23 @@ async function stopNodes(faults: Faults): Promise<void> {
   }
 }
 
-/** Restarts each node in turn, twice, with the given release, until enough requests have ended. */
-async function restartInTurn(faults: Faults, release: 'first' | 'next'): Promise<void> {
-  const { cluster, load, report } = faults
+/** Restarts each node in turn with the given release. */
+export async function restartInTurn(
+  { cluster, load, report }: Faults,
+  release: Release,
+): Promise<void> {
   for (const at of cluster.nodes.keys()) {
     load.markFault()
     await cluster.end(at, 'SIGTERM')
     await cluster.replace(at, { release }) // the other node is next, without a pause
     report(`node ${at + 1} restarted, ${load.requests} requests`)
   }
-  await load.until(REQUESTS)
+}
+
+/** The same, until enough requests have ended. */
+async function restartUnderLoad(faults: Faults, release: Release): Promise<void> {
+  await restartInTurn(faults, release)
+  await faults.load.until(REQUESTS)
 }
 
 /** Earlier payments of the wallets that can afford them, so that the new index takes a while. */
@@ -56,6 +64,8 @@ const FILL = `WITH paid AS (INSERT INTO payments (scope, wallet_id, amount, labe
     FROM wallets, generate_series(1, 5000) AS n
     WHERE balance > 100000 RETURNING wallet_id)
   UPDATE wallets SET balance = balance - 5000 WHERE id IN (SELECT wallet_id FROM paid)`
+
+const DRAINING = /readyz 503: draining/
 
 export const nodeFaults: readonly ChaosScenario[] = [
   {
@@ -72,6 +82,7 @@ export const nodeFaults: readonly ChaosScenario[] = [
     title: `SIGSTOP of nodes for ${STOPS_MS.map((ms) => ms / 1_000).join(' and ')} s`,
     groups: ['load', 'operate'],
     nodes: [2, 4],
+    words: [/log of node\d: took over the deliveries of failed nodes/],
     missing: needHaproxy,
     run: (context) => runUnderLoad(context, stopNodes),
   },
@@ -80,21 +91,23 @@ export const nodeFaults: readonly ChaosScenario[] = [
     title: `restart of each node in turn, ${REQUESTS} requests`,
     groups: ['load', 'operate'],
     nodes: [2, 4],
+    words: [DRAINING],
     missing: needHaproxy,
     run: async (context) =>
-      requireNoFailure(await runUnderLoad(context, (faults) => restartInTurn(faults, 'first'))),
+      requireNoFailure(await runUnderLoad(context, (faults) => restartUnderLoad(faults, 'first'))),
   },
   {
     name: 'rolling-schema',
     title: 'a release with a new field and its index replaces each node in turn',
     groups: ['load', 'operate'],
     nodes: [2, 4],
+    words: [DRAINING],
     missing: needHaproxy,
     run: async (context) =>
       requireNoFailure(
         await runUnderLoad(context, async (faults) => {
           await queryAsAdmin(faults.databaseUrl, FILL)
-          await restartInTurn(faults, 'next')
+          await restartUnderLoad(faults, 'next')
         }),
       ),
   },
@@ -103,13 +116,14 @@ export const nodeFaults: readonly ChaosScenario[] = [
     title: 'the former release replaces one with a new field again, which its table keeps',
     groups: ['load', 'operate'],
     nodes: [2, 4],
+    words: [DRAINING],
     missing: needHaproxy,
     run: async (context) =>
       requireNoFailure(
         await runUnderLoad(context, async (faults) => {
           await queryAsAdmin(faults.databaseUrl, FILL)
           await restartInTurn(faults, 'next')
-          await restartInTurn(faults, 'first')
+          await restartUnderLoad(faults, 'first')
           const table = 'SELECT count(tip) AS count FROM payments'
           const [row] = await queryAsAdmin(faults.databaseUrl, table)
           if (Number(row!.count) === 0) throw new Error('the new column is away')

@@ -1,8 +1,9 @@
 /**
  * The service of the faults: payments that reduce the balance of a wallet, in a rule of own code.
- * Its other releases add, drop or rename a field, for changes of the schema beside running nodes;
- * one has a handler of events that hangs.
+ * Its other releases add, drop or rename a field, at once or by the recipes of the guides, for
+ * changes of the schema beside running nodes; one has a handler of events that hangs.
  */
+import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -10,38 +11,65 @@ const GATEHOOK = JSON.stringify(
   new URL('../../packages/gatehook/src/gatehook.ts', import.meta.url).href,
 )
 
+const GUIDE = new URL('../../docs/guides/versions.md', import.meta.url)
+
 const MEMO = "memo: f.string().default('none'),"
+const NOTE = MEMO.replace('memo', 'note')
+const RETIRED = "retired: ['memo'],"
 const migration = (name: string, sql: string) =>
   `{ number: 1, name: '${name}', table: 'payments', sql: '${sql}' }`
 
 /** Waits for a service that never answers. */
 const STUCK = ".on(payments, 'payment.created', () => new Promise(() => {}), { timeoutMs: 60_000 })"
 
+/** Returns the migrations of the guide, which rename a column beside nodes, for this service. */
+function readRecipe(): { readonly expand: string; readonly contract: string } {
+  const [, recipe = ''] = readFileSync(GUIDE, 'utf8').split('these migrations instead')
+  const [expand, rest = ''] = recipe.split('Once all nodes have the new release')
+  const [contract] = rest.split('Then rerun')
+  const migrationsIn = (text = '') =>
+    text
+      .slice(text.indexOf('{ number'))
+      .replaceAll('users', 'payments')
+      .replaceAll('full_name', 'note')
+      .replace(/\bname\b(?!:)/g, 'memo')
+  return { expand: migrationsIn(expand), contract: migrationsIn(contract) }
+}
+
+const { expand, contract } = readRecipe()
+
 const RELEASES = {
-  first: { fields: MEMO, name: '', migrations: '' },
-  stuck: { fields: MEMO, name: '', migrations: '', jobs: STUCK },
-  next: { fields: `${MEMO} tip: f.int().default(0),`, name: ", 'tip'", migrations: '' },
-  dropped: {
-    fields: '',
-    name: '',
-    migrations: migration('no memo', 'ALTER TABLE payments DROP COLUMN memo'),
-  },
+  first: { fields: MEMO },
+  stuck: { fields: MEMO, jobs: STUCK },
+  next: { fields: `${MEMO} tip: f.int().default(0),`, name: ", 'tip'" },
+  dropped: { migrations: migration('no memo', 'ALTER TABLE payments DROP COLUMN memo') },
   renamed: {
-    fields: MEMO.replace('memo', 'note'),
-    name: '',
+    fields: NOTE,
     migrations: migration('note', 'ALTER TABLE payments RENAME COLUMN memo TO note'),
   },
+  /** The two steps of the guide that remove a field are `retired` and `dropped`. */
+  retired: { options: RETIRED },
+  expanded: { fields: NOTE, options: RETIRED, migrations: expand },
+  contracted: { fields: NOTE, migrations: expand + contract },
 }
 export type Release = keyof typeof RELEASES
 
 interface ReleaseTexts {
-  readonly fields: string
-  readonly name: string
-  readonly migrations: string
+  readonly fields?: string
+  /** A further name for filters and sorts. */
+  readonly name?: string
+  readonly options?: string
+  readonly migrations?: string
   readonly jobs?: string
 }
 
-const declaration = ({ fields, name, migrations, jobs = '' }: ReleaseTexts) => `
+const declaration = ({
+  fields = '',
+  name = '',
+  options = '',
+  migrations = '',
+  jobs = '',
+}: ReleaseTexts) => `
 import { Failure, f, resource, service } from ${GATEHOOK}
 const access = { read: 'r', create: 'w', update: 'w', delete: false }
 const wallets = resource('wallets', {
@@ -61,6 +89,7 @@ const payments = resource('payments', {
   list: { filter: ['label'${name}], sort: ['id'${name}] },
   access,
   events: ['payment.created'],
+  ${options}
 }).rule('create', async ({ tx, lock, after }) => {
   const wallet = await lock(wallets, after.wallet_id)
   if (wallet.balance < after.amount) throw new Failure('conflict', 'The wallet is empty.')

@@ -7,9 +7,9 @@ import type { ProductWord, Witness } from './witness.ts'
  */
 export type ChaosGroup = 'load' | 'operate' | 'drill'
 
-export interface ChaosContext {
+/** The sizes of a run of a scenario. */
+interface ScenarioSizes {
   readonly seed: number
-  readonly random: () => number
   readonly nodes: number
   /** An empty folder, which remains after a failure. */
   readonly folder: string
@@ -18,6 +18,15 @@ export interface ChaosContext {
   readonly kills: number
   /** Rows of the table that changes. */
   readonly rows: number
+}
+
+/** The message to the process of a scenario. */
+export interface ScenarioOrder extends ScenarioSizes {
+  readonly name: string
+}
+
+export interface ChaosContext extends ScenarioSizes {
+  readonly random: () => number
   readonly witness: Witness
   report(line: string): void
 }
@@ -31,6 +40,8 @@ export interface ChaosCounts {
   readonly failedWrites?: number
   readonly longestWaitMs?: number
   readonly lost: number
+  /** Lost changes that the product names: of a failover without a synchronous standby. */
+  readonly named?: number
   readonly doubled?: number
   readonly doubleSpent?: number
   /** Rows and webhooks that no acknowledged request explains. */
@@ -47,7 +58,7 @@ export interface ChaosScenario {
   readonly groups: readonly ChaosGroup[]
   /** The numbers of nodes that it runs with; `operate` and `drill` use the first one. */
   readonly nodes: readonly number[]
-  /** Words of the product for the fault, within a minute. The first one is in the table. */
+  /** Words of the product for the fault, within a minute. The page of faults has them. */
   readonly words?: readonly RegExp[]
   /** Default: ten minutes. */
   readonly limitMs?: number

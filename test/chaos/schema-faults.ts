@@ -1,8 +1,10 @@
-/** A release whose migration takes a column from nodes that run. */
+/** A release whose migration takes a column from nodes that run; and the recipes that do not. */
 import type { Kind } from '../rig/databases.ts'
+import { queryAsAdmin } from '../rig/postgres.ts'
+import { restartInTurn } from './node-faults.ts'
 import type { Release } from './payments-service.ts'
-import type { ChaosContext, ChaosScenario } from './scenario.ts'
-import { auditFault, needHaproxy, withDatabase } from './under-load.ts'
+import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
+import { auditFault, needHaproxy, requireNoFailure, withDatabase } from './under-load.ts'
 
 const REFUSED = 75
 /** Requests between the refused migration and the forced one. */
@@ -50,8 +52,50 @@ const scenario = (kind: Kind, release: Release, verb: string): ChaosScenario => 
   run: takeColumn(kind, release),
 })
 
+/** Nodes of each release of a recipe replace those of the one before: no request fails. */
+const followRecipe =
+  (releases: readonly Release[]) =>
+  async (context: ChaosContext): Promise<ChaosCounts> =>
+    requireNoFailure(
+      await withDatabase('postgres', context, (databaseUrl) => {
+        const world = { databaseUrl, booksUrl: () => databaseUrl }
+        return auditFault(context, world, async (faults) => {
+          const { load, expect } = faults
+          for (const release of releases) {
+            await restartInTurn(faults, release)
+            await load.until(load.requests + BETWEEN)
+          }
+          const columns = await queryAsAdmin(databaseUrl, COLUMNS)
+          const names = columns.map(({ name }) => String(name))
+          expect(!names.includes('memo'), 'the former column is there')
+          if (!names.includes('note')) return
+          const [row] = await queryAsAdmin(databaseUrl, EMPTY)
+          expect(Number(row!.count) === 0, `${row!.count} rows have no value`)
+        })
+      }),
+    )
+
+const COLUMNS = `SELECT attname AS name FROM pg_attribute
+  WHERE attrelid = 'payments'::regclass AND attnum > 0 AND NOT attisdropped`
+const EMPTY = "SELECT count(*) AS count FROM payments WHERE note IS DISTINCT FROM 'none'"
+
+const recipe = (name: string, title: string, releases: readonly Release[]): ChaosScenario => ({
+  name,
+  title,
+  groups: ['operate'],
+  nodes: [2],
+  words: [/readyz 503: draining/],
+  missing: needHaproxy,
+  run: followRecipe(releases),
+})
+
 export const schemaFaults: readonly ChaosScenario[] = [
   scenario('postgres', 'dropped', 'drops'),
   scenario('sqlite', 'dropped', 'drops'),
   scenario('postgres', 'renamed', 'renames'),
+  recipe('removed-field', 'a field is removed by the recipe of the guide', ['retired', 'dropped']),
+  recipe('rename-recipe', 'a column is renamed by the recipe of the guide', [
+    'expanded',
+    'contracted',
+  ]),
 ]

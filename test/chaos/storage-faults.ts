@@ -77,6 +77,8 @@ const damagePage = (kind: Kind) => (context: ChaosContext) =>
       await witness.until(/system: .*damaged/)
       const isRunning = cluster.nodes.every(({ child }) => child.exitCode === null)
       expect(isRunning, 'a damaged page ends a node')
+      const doctor = await cluster.run(['doctor', '--deep'])
+      expect(doctor.exit === 1, 'doctor finds no damaged page')
       await whileEnded(repair)
       await load.recovery()
     })
@@ -151,6 +153,7 @@ const ofKind = (kind: Kind): ChaosScenario[] => [
       /log of node\d: .*damaged/,
       /attention: bad node_not_ready.*damaged/,
       /system: .*damaged/,
+      /gatehook doctor --deep, exit 1: pages +fail +.*damaged/,
     ],
     missing: needHaproxy,
     run: damagePage(kind),

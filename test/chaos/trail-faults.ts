@@ -4,9 +4,9 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { booksOf } from './books.ts'
+import { getFrom, send } from './node-requests.ts'
 import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
 import { auditFault, needHaproxy, type OperatorFaults, withDatabase } from './under-load.ts'
-import { getFrom } from './watch.ts'
 
 /** Keys that are created while the archive reads, half of them before the kill. */
 const KEYS = 60
@@ -16,20 +16,10 @@ const AT_ONCE = 20
 const WITHIN_MS = 60_000
 const POLL_MS = 200
 
-const PROXIED = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '203.0.113.9' }
-
 /** Creates a key by the command line. */
 async function createKey({ cluster }: OperatorFaults, ...options: readonly string[]) {
   const command = ['keys', 'create', '--name', 'k', '--mode', 'live', ...options, '--json']
   return JSON.parse((await cluster.run(command)).stdout) as { id: string; key: string }
-}
-
-async function send(node: string, key: string, method: string, path: string, body?: object) {
-  const headers = { 'x-api-key': key, 'content-type': 'application/json', ...PROXIED }
-  const init = { method, headers, ...(body && { body: JSON.stringify(body) }) }
-  const response = await fetch(node + path, init)
-  const text = await response.text()
-  return { status: response.status, text }
 }
 
 interface TrailRow {

@@ -107,7 +107,7 @@ export function verifyLoss(
   if (audit.lost === 0) own.push('the standby lacked no commit, so the failover was not tried')
   if (audit.lost > named) own.push(`lost: ${audit.lost}, of which ${named} were named`)
   if (repeated > 0) own.push(`${repeated} ids were assigned twice`)
-  return { ...counts, lost: audit.lost, faults: own }
+  return { ...counts, lost: audit.lost, named, faults: own }
 }
 
 /** Runs with an empty database: of a server of its own, or a file in the folder. */

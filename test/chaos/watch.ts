@@ -1,13 +1,10 @@
 /** Polls what operators look at: `/readyz`, metrics, attention and System of each node. */
-import { request as requestPlain } from 'node:http'
-import { request as requestTls } from 'node:https'
-import { text as readText } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Cluster } from './cluster.ts'
+import { getFrom } from './node-requests.ts'
 import type { Witness } from './witness.ts'
 
 const INTERVAL_MS = 500
-const PROBE_LIMIT_MS = 5_000
 /** Metrics and attention cost more than a probe. */
 const ROUNDS = 4
 
@@ -22,6 +19,7 @@ const ALARMS = [
   /^gatehook_durability_lost(\{.*\})? 1$/,
   /^gatehook_webhook_receivers\{.*health="(slow|failing)".*\} [1-9]/,
   /^gatehook_certificate_end_timestamp_seconds/,
+  /^gatehook_http_probes_total\{route="\/readyz",status="503"\} [1-9]\d\d/,
 ]
 
 interface Readiness {
@@ -41,27 +39,6 @@ interface Attention {
 interface System {
   readonly health: Readiness
   readonly nodes: readonly (Readiness & { readonly name: string; readonly state: string })[]
-}
-
-/** Sends a GET, also to a node with a certificate of its own. */
-export async function getFrom(url: string, headers: Readonly<Record<string, string>> = {}) {
-  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>()
-  const options = {
-    headers: { 'x-forwarded-proto': 'https', ...headers },
-    signal: AbortSignal.timeout(PROBE_LIMIT_MS),
-    agent: false as const,
-  }
-  const isTls = url.startsWith('https:')
-  const sent = isTls
-    ? requestTls(url, { ...options, rejectUnauthorized: false })
-    : requestPlain(url, options)
-  sent.once('error', reject)
-  sent.once('response', (response) => {
-    const status = response.statusCode!
-    readText(response).then((text) => resolve({ status, text }), reject)
-  })
-  sent.end()
-  return promise
 }
 
 export interface WatchOptions {

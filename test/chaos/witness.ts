@@ -12,6 +12,12 @@ export interface ProductWord {
   readonly afterMs: number
 }
 
+/** Returns whether a pattern finds a word, in its source and text. */
+export const saidBy =
+  (pattern: RegExp) =>
+  ({ source, text }: ProductWord): boolean =>
+    pattern.test(`${source}: ${text}`)
+
 const LIMIT_MS = 60_000
 /** Sentences with changing figures would grow without bound. */
 const WORDS_MAX = 500
@@ -39,7 +45,7 @@ export class Witness {
 
   /** Returns the word that the pattern finds in its source and text. */
   find(pattern: RegExp): ProductWord | undefined {
-    return this.words.find(({ source, text }) => pattern.test(`${source}: ${text}`))
+    return this.words.find(saidBy(pattern))
   }
 
   /** Resolves when the product has said it; `missing` reports a word that never came. */
