@@ -6,6 +6,7 @@ import { auditPage } from './audit.ts'
 import { dashboard } from './dashboard.ts'
 import { declarationPage } from './declaration.ts'
 import { errorsPage } from './errors.ts'
+import { faultsPage } from './faults.ts'
 import { limitsTable } from './limits.ts'
 import { typesModules, typesOf } from './page-types.ts'
 import { figuresIn, performancePage, readPerformance, valueText } from './performance.ts'
@@ -38,6 +39,7 @@ export function pages(): Page[] {
     { file: reference('configuration.md'), text: configurationPage() },
     { file: reference('declaration.md'), text: declarationPage() },
     { file: reference('errors.md'), text: errorsPage() },
+    { file: reference('faults.md'), text: faultsPage() },
     { file: reference('permissions.md'), text: permissionsPage() },
     { file: reference('rules.md'), text: rulesPage() },
     { file: reference('schema.md'), text: schemaPage() },
