@@ -17,7 +17,7 @@ interface AlertCase {
 
 export interface Alert {
   readonly name: string
-  /** For the table of the guide. */
+  /** For the page. */
   readonly when: string
   readonly expr: string
   /** The time for which the expression holds. */
@@ -96,12 +96,21 @@ export const alertTests = (): string =>
     ]),
   })
 
-export const alertTable = (): string =>
+const RUNBOOKS = '../guides/operations.md'
+
+export const alertsPage = (): string =>
   [
+    '# Alerts',
+    '',
+    '`docs/generate/alert-rows.ts` generates this page, `deploy/prometheus/alerts.yaml` and its',
+    'tests: `promtool test rules deploy/prometheus/alerts.test.yaml`. `page` wakes an operator,',
+    '`ticket` waits until the morning.',
+    '',
     '| alert | when | severity | then |',
     '| --- | --- | --- | --- |',
     ...alerts.map(
       ({ name, when, severity, runbook }) =>
-        `| \`${name}\` | ${when} | ${severity} | [${runbook}](#${anchorOf(runbook)}) |`,
+        `| \`${name}\` | ${when} | ${severity} | [${runbook}](${RUNBOOKS}#${anchorOf(runbook)}) |`,
     ),
+    '',
   ].join('\n')

@@ -1,7 +1,7 @@
 /** Lists the generated pages of `docs/reference/`, and the types of the API, with their text. */
 import { existsSync, readFileSync } from 'node:fs'
 import { configurationPage } from '../../packages/gatehook/src/platform/config/describe.ts'
-import { alertRules, alertTable, alertTests } from './alerts.ts'
+import { alertRules, alertsPage, alertTests } from './alerts.ts'
 import { auditPage } from './audit.ts'
 import { dashboard } from './dashboard.ts'
 import { declarationPage } from './declaration.ts'
@@ -26,15 +26,11 @@ const reference = (name: string) => new URL(`../reference/${name}`, import.meta.
 
 export function pages(): Page[] {
   const http = reference('http.md')
-  const operations = new URL('../guides/operations.md', import.meta.url)
   return [
     { file: deploy('prometheus/alerts.yaml'), text: alertRules() },
     { file: deploy('prometheus/alerts.test.yaml'), text: alertTests() },
     { file: deploy('grafana/gatehook.json'), text: dashboard() },
-    {
-      file: operations,
-      text: withBlock(readFileSync(operations, 'utf8'), 'alerts', alertTable()),
-    },
+    { file: reference('alerts.md'), text: alertsPage() },
     { file: reference('audit.md'), text: auditPage() },
     { file: reference('configuration.md'), text: configurationPage() },
     { file: reference('declaration.md'), text: declarationPage() },
