@@ -1,7 +1,7 @@
 /** Normalizes passwords before they are compared or hashed. Pure. */
 
+import { composeText } from '../../kernel/compose.ts'
 import { Failure } from '../../kernel/failure.ts'
-import { COMPOSED_MAX } from '../../protocol/fields/folding.ts'
 
 /** The longest password, in bytes of UTF-8. */
 export const PASSWORD_MAX_BYTES = 1024
@@ -15,8 +15,8 @@ export const PASSWORD_MAX_BYTES = 1024
 export function normalizePassword(password: string): string | undefined {
   if (!password.isWellFormed() || /[\x00-\x1f\x7f]/.test(password)) return undefined
   // NFC composes four characters into one at most: a longer text has too many bytes afterwards.
-  if (password.length > COMPOSED_MAX) return undefined
-  const text = password.normalize('NFC')
+  if (password.length > 4 * PASSWORD_MAX_BYTES) return undefined
+  const text = composeText(password)
   return Buffer.byteLength(text) <= PASSWORD_MAX_BYTES ? text : undefined
 }
 

@@ -3,6 +3,7 @@
  * rows and events of the person. The later ones erase: rows, events and inputs by their owner;
  * logs, mail and stored responses also by the values that they mention.
  */
+import { setImmediate as nextTick } from 'node:timers/promises'
 import type { PersonalData, PersonPlace } from '../../declare/resources/personal-data.ts'
 import { replaceObject } from '../../history/events/store.ts'
 import { events } from '../../history/events/tables.ts'
@@ -97,6 +98,7 @@ export function collectingSteps(
       async slice(position) {
         const page = await pages(position)
         for (const row of page.rows) {
+          await nextTick() // an object has up to 256 KiB
           await personal.eraseEvent(db, person, recordedEvent(row), values)
         }
         return { changed: 0, next: page.next }
@@ -185,6 +187,7 @@ function rowStep(
       const { rows, next } = await pages(position)
       let changed = 0
       for (const row of rows) {
+        await nextTick() // its texts have up to 256 KiB
         const change = await changeOf(row)
         if (!change) continue
         await db.write(change)

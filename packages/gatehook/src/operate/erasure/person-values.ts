@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { PersonFindings } from '../../declare/resources/personal-data.ts'
+import { composeText } from '../../kernel/compose.ts'
 import type { RowId } from '../../kernel/row-id.ts'
 import type { Value } from '../../platform/storage/database.ts'
 import type { PersonTrace } from '../../platform/storage/table.ts'
@@ -32,7 +33,7 @@ export interface StoredPersonValues {
   readonly formerRows: readonly string[]
 }
 
-const fold = (text: string): string => text.normalize('NFC').toLowerCase()
+const fold = (text: string): string => composeText(text).toLowerCase()
 
 /** Returns the stored part of a value: folded, without half of a surrogate pair at its end. */
 const partOf = (text: string): string =>

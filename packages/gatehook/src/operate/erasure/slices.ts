@@ -4,7 +4,7 @@
  * it works a quarter of the time, less while the database is busy, and a killed node repeats one
  * run.
  */
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promises'
 import type { Clock } from '../../kernel/clock.ts'
 import { BATCH_REST } from '../../kernel/pace.ts'
 import type {
@@ -126,6 +126,16 @@ interface TableWalk {
   readonly onChange?: (tx: Tx, count: number) => Promise<unknown>
 }
 
+/** Selects rows of a page. Their texts have up to 256 KiB each: the event loop runs after each. */
+async function select(page: RowPage['rows'], has: NonNullable<TableWalk['has']>) {
+  const selected: RowPage['rows'][number][] = []
+  for (const cells of page) {
+    if (has(cells)) selected.push(cells)
+    await nextTick()
+  }
+  return selected
+}
+
 /** Returns the slices of a table. */
 export const tableSlices =
   ({ db, monitoring }: SliceDeps, place: OwnedPlace, walk: TableWalk): WalkStep['slice'] =>
@@ -134,7 +144,7 @@ export const tableSlices =
     const isApart = rows.table.apart === true
     const reader = isApart ? monitoring : db
     const { rows: page, next } = await rows.page(reader, place, position, SLICE_ROWS)
-    const selected = has ? page.filter(has) : page
+    const selected = has ? await select(page, has) : page
     let changed = 0
     for (const owned of selected.length > 0 ? rows.byOwner(selected) : []) {
       const sql = statement(owned)

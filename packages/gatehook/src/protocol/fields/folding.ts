@@ -3,21 +3,10 @@
  * compare folded texts. The process folds, because `lower()` differs between databases: SQLite
  * folds ASCII, PostgreSQL by its locale. Pure.
  */
+import { composeText } from '../../kernel/compose.ts'
 
-/**
- * The longest text that is composed, in characters: the time of NFC is quadratic in the number of
- * successive combining marks, about 1 ms for this length and 20 s for 1 MiB.
- */
-export const COMPOSED_MAX = 4096
-
-/**
- * Returns one form for all spellings of a name: composed (Unicode NFC) and lower case. A longer
- * name than `COMPOSED_MAX` is not composed.
- */
-export function foldName(name: string): string {
-  if (name.length > COMPOSED_MAX) return name.toLowerCase()
-  return name.normalize('NFC').toLowerCase().normalize('NFC')
-}
+/** Returns one form for all spellings of a name: composed (Unicode NFC) and lower case. */
+export const foldName = (name: string): string => composeText(composeText(name).toLowerCase())
 
 /** The beginning of the names that the engine gives to tables and columns. */
 export const ENGINE_PREFIX = 'gh_'
