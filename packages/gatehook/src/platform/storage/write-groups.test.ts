@@ -8,12 +8,17 @@ const tx = {} as Tx
 /** Groups whose transactions begin when `step` is called; `log` names their writes. */
 function createGroups({
   fail,
-  awaitSlow = () => new Promise(() => {}),
+  slow = new Promise(() => {}),
 }: {
   readonly fail?: () => Error | undefined
-  readonly awaitSlow?: () => Promise<unknown>
+  readonly slow?: Promise<void>
 } = {}) {
   let elapsedMs = 0
+  let timers = 0
+  const awaitSlow = () => {
+    timers++
+    return { ended: slow, cancel: () => void timers-- }
+  }
   const log: string[] = []
   const waiting: (() => void)[] = []
   const awaitStep = () => new Promise<void>((resolve) => waiting.push(resolve))
@@ -37,6 +42,8 @@ function createGroups({
   })
   return {
     log,
+    /** Timers that run. */
+    timers: () => timers,
     add: (value: string) => run('orders', async () => value, undefined),
     /** Runs all transactions that have begun, and waits until those after them have. */
     async step() {
@@ -58,6 +65,15 @@ test('writes that arrive while others of their key run are the next group', asyn
   await groups.step()
   assert.deepEqual(groups.log.slice(4), [letters(20).slice(4).join('+'), 'w20+w21+w22'])
   assert.deepEqual(await Promise.all(all), letters(23))
+})
+
+test('a write that ends leaves no timer', async () => {
+  const groups = createGroups()
+  const write = groups.add('w0')
+  await new Promise(setImmediate)
+  assert.equal(groups.timers(), 1)
+  await groups.step()
+  assert.deepEqual([await write, groups.timers()], ['w0', 0])
 })
 
 test('each write of a failed group runs alone, and no group forms for a second', async () => {
@@ -84,7 +100,7 @@ test('each write of a failed group runs alone, and no group forms for a second',
 
 test('writes that run alone for long leave their places to the next group', async () => {
   const slow = Promise.withResolvers<void>()
-  const groups = createGroups({ awaitSlow: () => slow.promise })
+  const groups = createGroups({ slow: slow.promise })
   const all = letters(6).map(groups.add)
   await new Promise(setImmediate)
   slow.resolve()

@@ -6,7 +6,6 @@
  * runs alone.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { setTimeout as delay } from 'node:timers/promises'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
@@ -45,10 +44,21 @@ interface GroupState {
   waiting: GroupedWrite[]
 }
 
+interface SlowWait {
+  readonly ended: Promise<void>
+  cancel(): void
+}
+
+function waitSlow(): SlowWait {
+  const { promise: ended, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, SLOW_MS).unref()
+  return { ended, cancel: () => clearTimeout(timer) }
+}
+
 interface WriteGroupDeps {
   readonly clock: Pick<Clock, 'elapsedMs'>
-  /** Resolves when writes that run alone leave their place. Default: after `SLOW_MS`. */
-  readonly awaitSlow?: () => Promise<unknown>
+  /** Begins to wait for the end of `SLOW_MS`, at which writes that run alone leave their place. */
+  readonly awaitSlow?: () => SlowWait
   /** Runs a change in its own transaction, with repetitions. */
   readonly runAlone: (
     change: (tx: Tx) => Promise<unknown>,
@@ -75,7 +85,7 @@ export type RunInGroup = <T>(
 
 export function createWriteGroups({
   clock,
-  awaitSlow = () => delay(SLOW_MS, undefined, { ref: false }),
+  awaitSlow = waitSlow,
   runAlone,
   runTogether,
 }: WriteGroupDeps): RunInGroup {
@@ -102,7 +112,9 @@ export function createWriteGroups({
       inContext(() => runAlone(change, customer, waitOf(member))).then(resolve, reject),
     )
     // Writes that wait for a lock hold up no others.
-    await Promise.race([Promise.all(ends), awaitSlow()])
+    const slow = awaitSlow()
+    await Promise.race([Promise.all(ends), slow.ended])
+    slow.cancel()
   }
   const start = async (
     key: string,
