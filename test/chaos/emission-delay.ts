@@ -9,6 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { queryAsAdmin } from '../rig/postgres.ts'
 import { type EmissionStage, openEmissionStage } from './emission-stage.ts'
+import { ended } from './kill.ts'
 
 const PER_SECOND = 100
 const MEASURED_SECONDS = 60
@@ -149,37 +150,40 @@ export async function measureDelays(
   events: number,
   report: (line: string) => void = () => {},
 ): Promise<DelayResult> {
+  await using closing = new AsyncDisposableStack()
   const stage = await openEmissionStage()
+  closing.defer(stage.close)
   const receiver = await openReceiver()
+  closing.defer(receiver.close)
   const nodes = [await stage.startNode(), await stage.startNode()]
+  closing.defer(async () => {
+    for (const { child } of nodes) child.kill('SIGKILL')
+    await Promise.all(nodes.map(({ child }) => ended(child)))
+  })
   await stage.register(nodes[0]!, receiver.url)
   const app = openApplication(stage.applicationUrl)
-  const [reader, late] = [
-    await openClient(stage.applicationUrl),
-    await openClient(stage.applicationUrl),
-  ]
-  try {
-    await measure(app, receiver, 'warm')
-    const before = await measure(app, receiver, 'before')
-    report(`before: ${JSON.stringify(before)}`)
-    await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
-    await reader.query('SELECT count(*) FROM app.invoices')
-    await late.query('BEGIN')
-    await late.query(EMIT, ['late'])
-    const startMs = performance.now()
-    await age(app, receiver, events, report)
-    const agedSeconds = Math.round((performance.now() - startMs) / 1000)
-    const beside = await measure(app, receiver, 'beside')
-    report(`beside: ${JSON.stringify(beside)}`)
-    const { transactions, deadRows } = await readAge(stage)
-    await late.query('COMMIT')
-    const committedMs = performance.now()
-    const lateMs = Math.round((await receiver.arrivalOf('late')) - committedMs)
-    return { before, beside, aged: events, agedSeconds, transactions, deadRows, lateMs }
-  } finally {
-    await Promise.all([app.end(), reader.end(), late.end()])
-    for (const { child } of nodes) child.kill('SIGKILL')
-    receiver.close()
-    await stage.close()
+  closing.defer(app.end)
+  const open = async () => {
+    const client = await openClient(stage.applicationUrl)
+    closing.defer(() => client.end())
+    return client
   }
+  const [reader, late] = [await open(), await open()]
+  await measure(app, receiver, 'warm')
+  const before = await measure(app, receiver, 'before')
+  report(`before: ${JSON.stringify(before)}`)
+  await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
+  await reader.query('SELECT count(*) FROM app.invoices')
+  await late.query('BEGIN')
+  await late.query(EMIT, ['late'])
+  const startMs = performance.now()
+  await age(app, receiver, events, report)
+  const agedSeconds = Math.round((performance.now() - startMs) / 1000)
+  const beside = await measure(app, receiver, 'beside')
+  report(`beside: ${JSON.stringify(beside)}`)
+  const { transactions, deadRows } = await readAge(stage)
+  await late.query('COMMIT')
+  const committedMs = performance.now()
+  const lateMs = Math.round((await receiver.arrivalOf('late')) - committedMs)
+  return { before, beside, aged: events, agedSeconds, transactions, deadRows, lateMs }
 }

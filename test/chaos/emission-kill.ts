@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
+import { bindChild } from '../rig/child-processes.ts'
 import { eventually } from '../rig/eventually.ts'
 import type { PostgresServer } from '../rig/postgres.ts'
 import { openEmissionStage } from './emission-stage.ts'
@@ -90,7 +91,8 @@ function openClients(emitters: readonly Emitter[], url: string) {
     child: ChildProcess
   }
   const run = ({ name, folder, command: [program, ...args] }: Emitter) => {
-    const child = spawn(program!, [...args, url, `${name}-${++starts}`], { cwd: folder })
+    const words = [...args, url, `${name}-${++starts}`]
+    const child = bindChild(spawn(program!, words, { cwd: folder }))
     child.stderr.on('data', (text) => process.stderr.write(text))
     createInterface({ input: child.stdout }).on('line', (id) => acknowledged.add(id))
     return child
@@ -178,57 +180,56 @@ export async function killWhileEmitting(
   const { seed, rounds } = options
   const random = seeded(seed)
   const startMs = performance.now()
+  await using closing = new AsyncDisposableStack()
   const stage = await openEmissionStage()
+  closing.defer(stage.close)
   const { server } = stage
   const folder = options.folder ?? join(stage.folder, 'applications')
   const receiver = await openReceiver(seeded(seed + 1))
+  closing.defer(() => receiver.close())
   const nodes = await openNodes(stage.startNode)
-  const closing = [nodes.stop, async () => receiver.close(), stage.close]
-  try {
-    const emitters = await installEmitters(folder, options.clients)
-    await stage.register(nodes.first, `${receiver.url}/0`)
-    const clients = openClients(emitters, stage.applicationUrl)
-    closing.unshift(clients.stop)
-    const kills: Record<string, number> = {}
-    let inFlight = 0
-    const untilMs = startMs + options.minutes * 60_000
-    let round = 0
-    while (round < rounds && performance.now() < untilMs) {
-      round += 1
-      await pause(50 + random() * 400)
-      const target = (['client', 'node', 'server'] as const)[Math.floor(random() * 3)]!
-      const place = random()
-      const waits = random() * 200
-      if (target !== 'client') {
-        inFlight += receiver.countAtRisk(target === 'server' ? 'server' : 'process')
-      }
-      let killed: string = target
-      if (target === 'server') {
-        await server.halt('kill')
-        await pause(waits)
-        await server.start()
-      } else if (target === 'node') {
-        await nodes.kill(Math.floor(place * NODES))
-      } else {
-        killed = await clients.kill(Math.floor(place * emitters.length))
-      }
-      kills[killed] = (kills[killed] ?? 0) + 1
-      if (round % 25 === 0) report(`round ${round}: ${clients.acknowledged.size} commits`)
+  closing.defer(nodes.stop)
+  const emitters = await installEmitters(folder, options.clients)
+  await stage.register(nodes.first, `${receiver.url}/0`)
+  const clients = openClients(emitters, stage.applicationUrl)
+  closing.defer(clients.stop)
+  const kills: Record<string, number> = {}
+  let inFlight = 0
+  const untilMs = startMs + options.minutes * 60_000
+  let round = 0
+  while (round < rounds && performance.now() < untilMs) {
+    round += 1
+    await pause(50 + random() * 400)
+    const target = (['client', 'node', 'server'] as const)[Math.floor(random() * 3)]!
+    const place = random()
+    const waits = random() * 200
+    if (target !== 'client') {
+      inFlight += receiver.countAtRisk(target === 'server' ? 'server' : 'process')
     }
-    await clients.stop()
-    const books = await balance(server, receiver, clients.acknowledged)
-    const { committed, lost, phantom } = books
-    const { size: acknowledged } = clients.acknowledged
-    const commits = countBy(clients.acknowledged, nameOf)
-    const idle = options.clients.filter((name) => commits[name] === undefined)
-    if (idle.length > 0) throw new Error(`no commit of ${idle.join(', ')}`)
-    const doubled = receiver.countDoubled()
-    const seconds = Math.round((performance.now() - startMs) / 1000)
-    const counts = { committed, acknowledged, lost, phantom, doubled, inFlight }
-    return { seed, rounds: round, kills, commits, ownEnds: clients.ownEnds(), ...counts, seconds }
-  } finally {
-    for (const close of closing) await close()
+    let killed: string = target
+    if (target === 'server') {
+      await server.halt('kill')
+      await pause(waits)
+      await server.start()
+    } else if (target === 'node') {
+      await nodes.kill(Math.floor(place * NODES))
+    } else {
+      killed = await clients.kill(Math.floor(place * emitters.length))
+    }
+    kills[killed] = (kills[killed] ?? 0) + 1
+    if (round % 25 === 0) report(`round ${round}: ${clients.acknowledged.size} commits`)
   }
+  await clients.stop()
+  const books = await balance(server, receiver, clients.acknowledged)
+  const { committed, lost, phantom } = books
+  const { size: acknowledged } = clients.acknowledged
+  const commits = countBy(clients.acknowledged, nameOf)
+  const idle = options.clients.filter((name) => commits[name] === undefined)
+  if (idle.length > 0) throw new Error(`no commit of ${idle.join(', ')}`)
+  const doubled = receiver.countDoubled()
+  const seconds = Math.round((performance.now() - startMs) / 1000)
+  const counts = { committed, acknowledged, lost, phantom, doubled, inFlight }
+  return { seed, rounds: round, kills, commits, ownEnds: clients.ownEnds(), ...counts, seconds }
 }
 
 /** Compares rows, events and arrivals, until nothing is missing or the time is over. */

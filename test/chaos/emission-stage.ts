@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generateApiKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
 import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
+import { bindChild } from '../rig/child-processes.ts'
 import { asAdmin, type PostgresServer, startPostgres } from '../rig/postgres.ts'
 import { ended, MAIN, type Node, startNode } from './kill.ts'
 
@@ -45,20 +46,24 @@ const RETRY = 75
 
 /** Runs a command until it exits with 0. Throws for another status that no repeat changes. */
 async function run(args: readonly string[], env: Record<string, string>): Promise<void> {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const started = spawn(process.execPath, [MAIN, ...args], {
     env: { PATH: process.env.PATH ?? '', ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
+  const child = bindChild(started)
   await ended(child)
   if (child.exitCode === RETRY) return run(args, env)
   if (child.exitCode !== 0) throw new Error(`gatehook ${args.join(' ')}: ${child.exitCode}`)
 }
 
 export async function openEmissionStage(): Promise<EmissionStage> {
+  await using opened = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'gatehook-emit-'))
+  opened.defer(() => rm(folder, { recursive: true, force: true }))
   await writeFile(join(folder, 'service.ts'), SERVICE)
   // A commit waits for the operating system, which outlives each killed process.
   const server = await startPostgres(['fsync=off'])
+  opened.defer(server.stop)
   await asAdmin(server.url, TEAM)
   const key = generateApiKey(systemRandom(), 'live')
   const databaseUrl = urlFor(server, 'gh_node', 'node')
@@ -71,6 +76,7 @@ export async function openEmissionStage(): Promise<EmissionStage> {
   }
   await run(['migrate', '--dir', folder], all)
   await run(['outbox', 'install', '--dir', folder, ...GRANT], all)
+  const closing = opened.move()
   return {
     server,
     applicationUrl: urlFor(server, 'app_rw', 'app'),
@@ -84,9 +90,6 @@ export async function openEmissionStage(): Promise<EmissionStage> {
       })
       if (response.status !== 201) throw new Error(`no registration: ${await response.text()}`)
     },
-    async close() {
-      await server.stop()
-      await rm(folder, { recursive: true, force: true })
-    },
+    close: () => closing.disposeAsync(),
   }
 }

@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { bindChild } from '../rig/child-processes.ts'
 import type { PostgresServer } from '../rig/postgres.ts'
 
 export const MAIN = fileURLToPath(
@@ -79,7 +80,8 @@ interface NodeOptions extends Pick<ChaosOptions, 'databaseUrl' | 'key'> {
 
 export function startNode({ databaseUrl, key, folder, env }: NodeOptions): Promise<Node> {
   const place = folder === undefined ? [] : [folder]
-  const child = spawn(process.execPath, [MAIN, 'start', ...place, '--port', '0', '--no-seed'], {
+  const args = [MAIN, 'start', ...place, '--port', '0', '--no-seed']
+  const started = spawn(process.execPath, args, {
     env: {
       PATH: process.env.PATH ?? '',
       GATEHOOK_DATABASE_URL: databaseUrl,
@@ -93,6 +95,7 @@ export function startNode({ databaseUrl, key, folder, env }: NodeOptions): Promi
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  const child = bindChild(started)
   return new Promise((resolve, reject) => {
     child.once('exit', () => reject(new Error('a node ended before it listened')))
     createInterface({ input: child.stdout! }).on('line', (text) => {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { generateApiKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
 import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
+import { bindChild } from '../rig/child-processes.ts'
 import { type CleanupScope, emptyFolder, onEnd } from '../rig/cleanup.ts'
 
 const MAIN = fileURLToPath(new URL('../../packages/gatehook/bin/gatehook.cjs', import.meta.url))
@@ -50,7 +51,8 @@ export async function startService(
 ): Promise<RunningService> {
   const admin = generateApiKey(systemRandom(), 'live')
   const database = `sqlite:${join(emptyFolder(t), 'gatehook.db')}`
-  const child = spawn(process.execPath, [MAIN, 'start', folder, '--port', '0', ...flags], {
+  const args = [MAIN, 'start', folder, '--port', '0', ...flags]
+  const started = spawn(process.execPath, args, {
     env: {
       ...cleanEnv(),
       GATEHOOK_DATABASE_URL: database,
@@ -60,10 +62,8 @@ export async function startService(
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   // A file that fails before its first test runs no hooks.
-  const kill = () => void child.kill('SIGKILL')
-  process.once('exit', kill)
+  const child = bindChild(started)
   const stop = async () => {
-    process.off('exit', kill)
     if (child.exitCode !== null || child.signalCode !== null) return
     child.kill('SIGTERM')
     await once(child, 'exit')

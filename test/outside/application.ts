@@ -4,8 +4,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { TestContext } from 'node:test'
 import { cleanEnv } from '../docs/process.ts'
 import { filesOf } from '../docs/snippets.ts'
+import { bindChild } from '../rig/child-processes.ts'
 import { type CleanupScope, onEnd } from '../rig/cleanup.ts'
 import { eventually } from '../rig/eventually.ts'
 import { freePort } from '../rig/postgres.ts'
@@ -44,6 +46,18 @@ export async function installPython(folder: string): Promise<void> {
   await run('venv/bin/pip', 'install', '--quiet', '--requirement', requirements)
 }
 
+/** Returns the seconds since the call. */
+export function startStopwatch(): () => number {
+  const startMs = performance.now()
+  return () => Math.round((performance.now() - startMs) / 1000)
+}
+
+/** Prints the stopwatch of a guide: the installation, which tests share, and the test until now. */
+export const reportGuide = (t: TestContext, installedS: number, seconds: () => number): void =>
+  t.diagnostic(
+    `${installedS + seconds()} s from an empty folder, ${installedS} s of them to install`,
+  )
+
 export interface Application {
   readonly url: string
   /** Ends it with SIGTERM, and returns its exit code. */
@@ -65,17 +79,15 @@ export async function startApplication(
   const url = `http://127.0.0.1:${port}`
   const [program = '', ...args] = words.map((word) => (word === 'PORT' ? String(port) : word))
   const printed: string[] = []
-  const child: ChildProcess = spawn(program, args, {
+  const started: ChildProcess = spawn(program, args, {
     cwd: folder,
     env: { ...cleanEnv(), PORT: String(port), ...environment(url) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  const child = bindChild(started)
   const exited = once(child, 'exit') as Promise<[number | null]>
-  const kill = () => void child.kill('SIGKILL')
-  process.once('exit', kill)
   onEnd(t, async () => {
-    process.off('exit', kill)
-    kill()
+    child.kill('SIGKILL')
     await exited
   })
   for (const stream of [child.stdout!, child.stderr!]) {
