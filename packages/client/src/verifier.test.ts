@@ -14,7 +14,12 @@ type Answer = object | number | 'away'
 
 /** A verifier of a service whose next answers the test chooses. */
 function openVerifier(options: { cacheS?: number; staleS?: number } = {}) {
-  const state = { now: 1_000_000, answer: ACTIVE as Answer, questions: [] as unknown[] }
+  const state = {
+    now: 1_000_000,
+    answer: ACTIVE as Answer,
+    questions: [] as unknown[],
+    failures: [] as string[],
+  }
   const fetch = (async (url: string, init: RequestInit) => {
     assert.equal(url, 'http://gatehook.test/keys/verify')
     state.questions.push(JSON.parse(String(init.body)))
@@ -29,6 +34,7 @@ function openVerifier(options: { cacheS?: number; staleS?: number } = {}) {
     key: 'k',
     fetch,
     now,
+    onFailure: ({ code }) => state.failures.push(code),
     ...options,
   })
   return { state, verifier }
@@ -85,6 +91,37 @@ test('while the service is away, the last active answer serves until staleS', as
   await assert.rejects(strict.verifier.verify({ credential: 'c' }), VerifierUnavailable)
   assert.throws(() => openVerifier({ cacheS: 6 }), RangeError)
   assert.throws(() => openVerifier({ staleS: 301 }), RangeError)
+})
+
+test('the operator of the application sees why a verification failed', async (t) => {
+  const { state, verifier } = openVerifier({ staleS: 60 })
+  await verifier.verify({ credential: 'c' })
+  state.now += 10_000
+  for (const answer of ['away', 500, 403] as const) {
+    state.answer = answer
+    await verifier.verify({ credential: 'c' }).catch(() => {})
+  }
+  assert.deepEqual(state.failures, ['network_error', 'x', 'x'])
+
+  const printed: string[] = []
+  t.mock.method(console, 'error', (line: string) => printed.push(line))
+  let now = 0
+  const refused = new Error('connect ECONNREFUSED 127.0.0.1:1\nforged')
+  const fetch = async () => {
+    throw new TypeError('fetch failed', { cause: refused })
+  }
+  const url = 'http://user:password@gatehook.test/base?secret'
+  const silent = createVerifier({ url, key: 'own-key', fetch, now: () => now })
+  for (now of [0, 9_999, 10_000]) {
+    const failing = silent.verify({ credential: 'theirs', cost: 1 })
+    await assert.rejects(failing, VerifierUnavailable)
+  }
+  assert.equal(printed.length, 2, 'once in 10 s')
+  assert.equal(
+    printed[0],
+    'gatehook-client: no verification: network_error POST http://gatehook.test/base got no ' +
+      'response.; fetch failed; connect ECONNREFUSED 127.0.0.1:1 forged',
+  )
 })
 
 test('a rejection ends the cached answers of its credential: a 429 is no outage', async () => {

@@ -35,6 +35,11 @@ export interface VerifierOptions {
    * 5xx): 0 to 300 s. Default 0.
    */
   readonly staleS?: number | undefined
+  /**
+   * Called with each failed verification; it contains no credential. Default: a line on the error
+   * output of the process, once in 10 s.
+   */
+  readonly onFailure?: ((error: GatehookError) => unknown) | undefined
   readonly fetch?: typeof globalThis.fetch | undefined
   /** Returns epoch milliseconds. */
   readonly now?: (() => number) | undefined
@@ -59,6 +64,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const baseUrl = options.url.replace(/\/+$/, '')
   const send = createSend({ baseUrl, apiKey, retries: 0, timeoutMs, fetch }, baseUrl)
   const cache = createVerifierCache(now)
+  const { onFailure = createFailurePrinter(now) } = options
 
   const request = async (question: VerificationQuestion): Promise<Verification> => {
     const { data } = await send('POST', `${baseUrl}/keys/verify`, question)
@@ -77,6 +83,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       return answer
     } catch (error) {
       if (!(error instanceof GatehookError)) throw error
+      onFailure(error)
       if (isOutage(error)) {
         const last = isCached && cache.recall(name, staleMs, 0)
         if (last) return last
@@ -89,6 +96,35 @@ export function createVerifier(options: VerifierOptions): Verifier {
   }
   return { verify, ...createMiddleware(verify) }
 }
+
+const PRINTED_EACH_MS = 10_000
+
+/** Prints the reason of failures, such as a refused connection: the client sees none of it. */
+function createFailurePrinter(now: () => number): (error: GatehookError) => void {
+  let printedAt = Number.NEGATIVE_INFINITY
+  return (error) => {
+    if (now() - printedAt < PRINTED_EACH_MS) return
+    printedAt = now()
+    console.error(`gatehook-client: no verification: ${describeFailure(error)}`)
+  }
+}
+
+/** Returns codes and messages of an error and its causes. None has a credential or the body. */
+function describeFailure({ code, status, message, requestId, cause }: GatehookError): string {
+  const facts = [status > 0 && `status ${status}`, requestId && `request ${requestId}`]
+  const causes: string[] = []
+  for (let at = cause; at instanceof Error && causes.length < 3; at = at.cause) {
+    const { code } = at as { code?: unknown }
+    causes.push(at.message || String(code ?? at.name))
+  }
+  const parts = [`${code} ${message}`, ...facts.filter(Boolean), ...causes]
+  return parts
+    .join('; ')
+    .replace(/[\x00-\x1f\x7f]/g, ' ')
+    .slice(0, PRINTED_MAX)
+}
+
+const PRINTED_MAX = 500
 
 /**
  * Returns whether the service gave no answer. Any other failure is an answer. A 429 means that the
