@@ -59,6 +59,20 @@ test('an operation becomes a route, a component fields', () => {
   assert.deepEqual(skipped, ['GET /files/{name}.pdf: a route cannot have this path'])
 })
 
+test('a list at the root of a body has the fields of its items', () => {
+  const listOf = (items: object) => ({ responses: { 200: json({ type: 'array', items }) } })
+  const given = {
+    '/invoices': { get: listOf(reference) },
+    '/names': { get: listOf({ type: 'string' }) },
+    '/others': {
+      get: { responses: { 200: json({ anyOf: [listOf(reference), { type: 'null' }] }) } },
+    },
+  }
+  const blocks = blocksOf(document(given, { Invoice: invoice }))
+  const codes = blocks.map(({ code }) => /output: (.*),/.exec(code)?.[1])
+  assert.deepEqual(codes, [undefined, '[invoice]', undefined, undefined])
+})
+
 test('text of a document is no code', () => {
   const evil = "'})\nprocess.exit()//`$1\\"
   const given = document(

@@ -183,8 +183,11 @@ function outputOf(document: JsonMap, { responses }: JsonMap, constant: ConstantO
   const [status = '200'] = statuses.sort()
   const response = resolveSchema(document, objectOf(responses)[status]).schema
   const schema = objectOf(objectOf(response.content)[JSON_TYPE]).schema
-  const output = schema === undefined ? undefined : constant(schema, false)
-  return { output, status: Number(status) }
+  if (schema === undefined) return { output: undefined, status: Number(status) }
+  const { schema: resolved, isNullable } = resolveSchema(document, schema)
+  const isList = resolved.type === 'array' && !isNullable
+  const item = constant(isList ? resolved.items : schema, false)
+  return { output: isList && item ? `[${item}]` : item, status: Number(status) }
 }
 
 interface Constants {

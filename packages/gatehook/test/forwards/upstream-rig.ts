@@ -109,7 +109,8 @@ export const newInvoice = fields({
   up: (old) => ({ total_cents: Math.round(old.total * 100) }),
 })
 
-const billing = (url: string, timeoutMs: number) =>
+/** Returns a service with an upstream, and no route. */
+export const billing = (url: string, timeoutMs: number) =>
   service({
     name: 'Acme',
     versions: { v1: { released: '2026-01-01' }, v2: { released: '2026-06-01' } },

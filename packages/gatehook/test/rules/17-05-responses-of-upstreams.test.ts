@@ -1,6 +1,8 @@
 /** §17.5: responses of an upstream as clients receive them, in their version. */
 import assert from 'node:assert/strict'
-import { eachForward, replyJson } from '../forwards/upstream-rig.ts'
+import { test } from 'node:test'
+import { openService } from '../../../../test/rig/service.ts'
+import { billing, eachForward, invoice, openUpstream, replyJson } from '../forwards/upstream-rig.ts'
 import { toolsOf } from '../mcp/rig.ts'
 
 const paid = {
@@ -211,3 +213,36 @@ eachForward(
     assert.equal((await read('text/plain; charset=latin1', '61e462')).untrusted, 'a\ufffdb')
   },
 )
+
+test('a list of an upstream is converted, validated and documented', async (t) => {
+  const upstream = await openUpstream(t)
+  const service = billing(upstream.url, 60_000).forward({
+    method: 'GET',
+    path: '/invoices',
+    to: 'billing',
+    upstreamPath: '/invoices',
+    scope: 'invoices:read',
+    output: [invoice],
+  })
+  const api = await openService(t, 'sqlite', { service })
+  upstream.respond = replyJson(200, [paid, paid], { etag: '"theirs"' })
+  const newest = await api.get('/api/v2/invoices')
+  assert.deepEqual([newest.status, newest.body], [200, [paid, paid]])
+  assert.notEqual(newest.headers.etag, '"theirs"')
+  const { total_cents: _, ...rest } = paid
+  const older = await api.get('/api/v1/invoices')
+  assert.deepEqual(older.body, Array(2).fill({ ...rest, total: 49.5 }))
+  upstream.respond = replyJson(200, [paid, { ...paid, total_cents: 'x' }])
+  const wrong = await api.get('/api/v2/invoices')
+  assert.deepEqual([wrong.status, wrong.body.error], [502, 'upstream_invalid'])
+  for (const [version, member] of [
+    ['v1', 'total'],
+    ['v2', 'total_cents'],
+  ] as const) {
+    const { body } = await api.get(`/openapi/${version}.json`)
+    const { schema } =
+      body.paths[`/api/${version}/invoices`].get.responses[200].content['application/json']
+    assert.equal(schema.type, 'array')
+    assert.ok(schema.items.required.includes(member), version)
+  }
+})

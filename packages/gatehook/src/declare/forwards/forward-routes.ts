@@ -118,7 +118,9 @@ function createResultReader(
   upstream: ConfiguredUpstream,
 ) {
   const { output, forward, method } = route
-  const convert = output && createOutputConverter(output as DeclaredMembers, catalog.versions)
+  const isList = forward!.returnsList
+  const convert =
+    output && createOutputConverter(output as DeclaredMembers, catalog.versions, isList)
   const ofUpstream = forwardsOf(catalog.service.routes, forward!.to)
   // A link is read: the path of a GET precedes.
   const routes = [...ofUpstream].sort(

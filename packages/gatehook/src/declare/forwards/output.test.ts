@@ -17,6 +17,32 @@ test('an older member with the name and form of a newer one has the converted va
   assert.deepEqual(JSON.parse(convert(body, 'v1')), { id: 7, amount: 5, more: { a: 1 } })
 })
 
+test('a list is converted item by item, and a wrong item is named', () => {
+  const price = fields({ id: f.int(), cents: f.int() }).before('v2', {
+    why: 'Amounts are cents.',
+    had: { amount: f.number() },
+    hadNot: ['cents'],
+    down: ({ cents }) => ({ amount: cents / 100 }),
+  })
+  const convert = createOutputConverter(price, ['v1', 'v2'], true)
+  const body = Buffer.from(' [{"id":1,"cents":50,"more":9007199254740993}, {"id":2,"cents":0}]')
+  assert.equal(convert(body, 'v2'), String(body).trim())
+  const older = '[{"id":1,"amount":0.5,"more":9007199254740993},{"id":2,"amount":0}]'
+  assert.equal(convert(body, 'v1'), older)
+  assert.equal(convert(Buffer.from('[]'), 'v1'), '[]')
+  for (const [text, problem] of [
+    ['[{"id":1,"cents":1},{"id":"2","cents":1}]', /: \/1\/id /],
+    ['[{"id":1,"cents":1},7]', /: \/1 the body is not an object$/],
+    ['[{"id":1,"cents":1,"cents":1}]', /./],
+    ['{"id":1,"cents":1}', /not a list/],
+    [`[${'{"id":1,"cents":1},'.repeat(10_000)}{"id":1,"cents":1}]`, /more than 10000 items/],
+  ] as const) {
+    for (const version of ['v1', 'v2']) {
+      assert.throws(() => convert(Buffer.from(text), version), problem, text.slice(0, 60))
+    }
+  }
+})
+
 test('undeclared members pass as they are; declared ones are strict', () => {
   const line = f.object({ n: f.int() })
   const price = fields({ id: f.int(), more: f.json(), lines: f.array(line, { max: 9 }) }).before(

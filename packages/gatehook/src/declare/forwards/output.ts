@@ -10,7 +10,7 @@ import type { MemberSpec, MemberSpecs } from '../../protocol/fields/spec.ts'
 import { parseJsonBody } from '../../protocol/http/json-body.ts'
 import { bodyFormIn, type DeclaredMembers, newestMembers } from '../resources/body-versions.ts'
 import type { AnyRow } from '../resources/resource.ts'
-import { memberSpecsOf } from '../resources/route-output.ts'
+import { LIST_MAX, memberSpecsOf } from '../resources/route-output.ts'
 import { toWire } from '../resources/validate.ts'
 
 const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown }
@@ -22,10 +22,15 @@ const utf8 = new TextDecoder()
 
 type ConvertOutput = (body: Uint8Array, version: string) => string
 
-/** Returns the function that converts a body to JSON text in a version. */
+/**
+ * Returns the function that converts a body to JSON text in a version.
+ *
+ * @param isList - whether the body is a list of objects with the declared members
+ */
 export function createOutputConverter(
   declared: DeclaredMembers,
   versions: readonly string[],
+  isList = false,
 ): ConvertOutput {
   const newest = openSpecs(newestMembers(declared))
   const read = createObjectReader({ members: newest })
@@ -36,15 +41,16 @@ export function createOutputConverter(
       return [version, { specs, chain, read: createObjectReader({ members: specs }) }]
     }),
   )
-  return (bytes, version) => {
-    const body = parseObject(bytes, newest)
-    const values = requireValid(read(declaredPart(newest, body)))
+  const nulls = Object.fromEntries(Object.keys(newest).map((name) => [name, null]))
+  const readNewest = (body: unknown, place: string) => {
+    if (!isPlainObject(body)) throw new InvalidOutput(`${place} the body is not an object`.trim())
+    return requireValid(read(declaredPart(newest, body)), place)
+  }
+  /** Returns an object in a version, from its values and its members as they were sent. */
+  const convert = (values: AnyRow, exact: AnyRow, version: string, place: string): AnyRow => {
     const { specs, chain, read: readOlder } = forms.get(version)!
-    if (chain.isEmpty) return textOf(body, bytes)
-    const exact = parseExactly(bytes)
-    const nulls = Object.fromEntries(Object.keys(newest).map((name) => [name, null]))
     const older = toWire(specs, chain.down({ ...nulls, ...values }))
-    requireValid(readOlder(declaredPart(specs, older)))
+    requireValid(readOlder(declaredPart(specs, older)), place)
     const converted = Object.keys(specs).map((name) => [
       name,
       Object.hasOwn(chain.renamed, name) ? older[name] : exact[name],
@@ -52,8 +58,24 @@ export function createOutputConverter(
     const further = Object.entries(exact).filter(
       ([name]) => !Object.hasOwn(newest, name) && !Object.hasOwn(specs, name),
     )
-    return stringify(Object.fromEntries([...converted, ...further]))
+    return Object.fromEntries([...converted, ...further])
   }
+  const convertObject: ConvertOutput = (bytes, version) => {
+    const body = parseBody(bytes, { members: newest })
+    const values = readNewest(body, '')
+    if (forms.get(version)!.chain.isEmpty) return textOf(body as AnyRow, bytes)
+    return stringify(convert(values, parseExactly(bytes) as AnyRow, version, ''))
+  }
+  const convertList: ConvertOutput = (bytes, version) => {
+    const body = parseBody(bytes, { items: { members: newest } as MemberSpec })
+    if (!Array.isArray(body)) throw new InvalidOutput('the body is not a list')
+    if (body.length > LIST_MAX) throw new InvalidOutput(`the list has more than ${LIST_MAX} items`)
+    const values = body.map((item, at) => readNewest(item, `/${at}`))
+    if (forms.get(version)!.chain.isEmpty) return utf8.decode(bytes).trim()
+    const exact = parseExactly(bytes) as AnyRow[]
+    return stringify(values.map((item, at) => convert(item, exact[at]!, version, `/${at}`)))
+  }
+  return isList ? convertList : convertObject
 }
 
 /** Nullable members may be absent: many frameworks omit them. */
@@ -66,19 +88,16 @@ const openSpecs = (members: Parameters<typeof memberSpecsOf>[0]): FieldSpecs =>
   ) as FieldSpecs
 
 /** Parses a body, and its declared members strictly. */
-function parseObject(bytes: Uint8Array, members: MemberSpecs): AnyRow {
-  let body: unknown
+function parseBody(bytes: Uint8Array, declared: Parameters<typeof isDeclared>[0]): unknown {
   try {
-    body = parseJsonBody(bytes, (path) => isDeclared({ members }, path))
+    return parseJsonBody(bytes, (path) => isDeclared(declared, path))
   } catch (error) {
     throw new InvalidOutput(error instanceof Failure ? error.message : 'the body is not JSON')
   }
-  if (!isPlainObject(body)) throw new InvalidOutput('the body is not an object')
-  return body
 }
 
 /** Parses a body that was validated. Numbers keep their digits. */
-const parseExactly = (bytes: Uint8Array): AnyRow =>
+const parseExactly = (bytes: Uint8Array): unknown =>
   withinStack(() =>
     JSON.parse(utf8.decode(bytes), (_name, value: unknown, context?: { source?: string }) => {
       const text = typeof value === 'number' ? context?.source : undefined
@@ -86,7 +105,7 @@ const parseExactly = (bytes: Uint8Array): AnyRow =>
     }),
   )
 
-const stringify = (value: AnyRow): string => withinStack(() => JSON.stringify(value))
+const stringify = (value: unknown): string => withinStack(() => JSON.stringify(value))
 
 /** Runs a function that recurs into a value. */
 function withinStack<T>(run: () => T): T {
@@ -98,9 +117,12 @@ function withinStack<T>(run: () => T): T {
   }
 }
 
-function requireValid({ values, errors }: ReturnType<ReturnType<typeof createObjectReader>>) {
+function requireValid(
+  { values, errors }: ReturnType<ReturnType<typeof createObjectReader>>,
+  place: string,
+) {
   const [error] = errors
-  if (error) throw new InvalidOutput(`${error.pointer} ${error.message}`)
+  if (error) throw new InvalidOutput(`${place}${error.pointer} ${error.message}`)
   return values
 }
 
@@ -108,7 +130,7 @@ function requireValid({ values, errors }: ReturnType<ReturnType<typeof createObj
 function textOf(body: AnyRow, bytes: Uint8Array): string {
   const isEmpty = Object.keys(body).every((name) => name === '_warnings')
   if (body._warnings !== undefined || isEmpty) {
-    const { _warnings, ...rest } = parseExactly(bytes)
+    const { _warnings, ...rest } = parseExactly(bytes) as AnyRow
     return stringify(rest)
   }
   return utf8.decode(bytes).trim()

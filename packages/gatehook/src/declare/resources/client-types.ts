@@ -168,7 +168,9 @@ type AnswerBody<O> = [O] extends [undefined]
       ? ReadBody<MediaOf<O>>
       : O extends BodyFields<infer M, infer _>
         ? AnswerMembers<M>
-        : AnswerMembers<O>
+        : O extends readonly [infer I]
+          ? readonly AnswerBody<I>[]
+          : AnswerMembers<O>
 type AnswerMembers<M> = { readonly [K in keyof M]: AnswerMember<M[K]> }
 
 type RouteTypes<N, R> = R extends {

@@ -147,8 +147,14 @@ function upstreamPathMistakes(upstreamPath: unknown, path: string): string[] {
 function bodyMistakes({ input, output }: Pick<AnyForwardOptions, 'input' | 'output'>): string[] {
   const mistakes: string[] = []
   if ((input as unknown) instanceof Resource) mistakes.push('input is an object of fields')
-  if ((output as unknown) instanceof Resource || (output && isMedia(output))) {
-    mistakes.push('output is an object of fields; omit it for a body of another type')
+  const items: readonly unknown[] = Array.isArray(output) ? output : [output]
+  const [item] = items
+  const isObject = typeof item === 'object' && item !== null && !Array.isArray(item)
+  const isOther = item instanceof Resource || (isObject && isMedia(item))
+  if (items.length !== 1 || (output !== undefined && !isObject) || isOther) {
+    mistakes.push(
+      'output is an object of fields, or a list of it: [fields({…})]; omit it for other bodies',
+    )
   }
   return mistakes
 }

@@ -240,7 +240,7 @@ function routeResponses(
 ): Record<string, unknown> {
   if (!declaresResponse(route)) return undeclaredResponses
   const types = mediaTypesOf(route.output)
-  const schema = outputSchema(route, versions, version)
+  const schema = outputSchema(route, versions, version) ?? (route.forward && {})
   const headers = Object.entries(route.headers ?? {}).map(([name, description]) => [
     name,
     { description, schema: { type: 'string' } },

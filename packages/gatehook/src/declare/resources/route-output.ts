@@ -188,9 +188,12 @@ function fieldSpecOf(member: OutputMembers[string]): MemberSpec | undefined {
 const rowReference = ({ definition }: AnyResource): JsonSchema =>
   ref('schemas', schemaName(definition))
 
+/** Objects in a list that an upstream returns. */
+export const LIST_MAX = 10_000
+
 /** Returns the schema of a response; undefined without a JSON body. */
 export function outputSchema(
-  { output }: RouteDefinition,
+  { output, forward }: RouteDefinition,
   versions: readonly string[],
   version: string,
 ): JsonSchema | undefined {
@@ -201,11 +204,12 @@ export function outputSchema(
     name,
     memberSchema(name, member),
   ])
-  return {
+  const object: JsonSchema = {
     type: 'object',
     required: Object.keys(members),
     properties: Object.fromEntries(properties),
   }
+  return forward?.returnsList ? { type: 'array', maxItems: LIST_MAX, items: object } : object
 }
 
 function memberSchema(name: string, member: OutputMembers[string]): JsonSchema {

@@ -207,6 +207,8 @@ export interface ForwardDefinition {
   readonly upstreamPath: string
   readonly pass: readonly string[]
   readonly passesQuery: boolean
+  /** Whether the body is a list of objects with the members of `output`. */
+  readonly returnsList: boolean
   readonly errors: 'pass' | 'wrap'
   readonly stream: boolean
   readonly repeatable: boolean

@@ -56,7 +56,8 @@ export interface UpstreamDefinition {
   readonly set: Readonly<Record<string, ConfiguredText>>
 }
 
-export type ForwardOutput = AnyBodyFields | OutputMembers
+type OutputObject = AnyBodyFields | OutputMembers
+export type ForwardOutput = OutputObject | readonly [OutputObject]
 
 export interface ForwardOptions<
   Q extends RouteQuery | 'pass',
@@ -79,7 +80,8 @@ export interface ForwardOptions<
   readonly input?: I
   /**
    * The members of a JSON body below 300, which the server validates and converts for older
-   * versions; further members pass. Default: any body.
+   * versions; further members pass. `[fields({…})]`: a list of at most 10,000 such objects.
+   * Default: any body.
    */
   readonly output?: O
   /** `wrap`: bodies of 4xx become those of this API. Default: `pass`. */
@@ -126,18 +128,22 @@ const ofUpstream = () => {
 /** Returns the route of valid options. */
 export function defineForward(options: AnyForwardOptions): RouteDefinition {
   const { to, upstreamPath, query, pass, errors = 'pass', stream = false, ...rest } = options
-  const { repeatable = false, responseHeaders, summary, ...route } = rest
+  const { repeatable = false, responseHeaders, summary, output: declared, ...route } = rest
+  const isList = Array.isArray(declared)
+  const output = isList ? declared[0] : declared
   const definition = {
     summary: summary ?? `Forwards to ${to}.`,
     ...route,
     ...(query !== undefined && query !== 'pass' && { query }),
+    ...(output !== undefined && { output }),
     handle: ofUpstream,
-    changes: [query, route.input, route.output].flatMap(bodyChanges),
+    changes: [query, route.input, output].flatMap(bodyChanges),
     forward: {
       to,
       upstreamPath,
       pass: lowerCase(pass),
       passesQuery: query === 'pass',
+      returnsList: isList,
       errors,
       stream,
       repeatable,
