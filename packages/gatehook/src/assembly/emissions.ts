@@ -1,9 +1,14 @@
-/** Assembles the recorder of events that SQL emits (§17.2): it works once a role may emit. */
+/**
+ * Assembles the recorder of events that SQL emits (§17.2), which works once a role may emit, and
+ * the audit of customers that SQL creates.
+ */
 import { hash } from 'node:crypto'
 import type { Catalog } from '../declare/resources/catalog.ts'
 import { emittedEventTypes } from '../declare/resources/event-type-list.ts'
+import type { AuditContext } from '../history/audit/store.ts'
 import type { RecordEvent } from '../history/events/store.ts'
 import { findCustomerOf } from '../identity/access/customer-reader.ts'
+import { auditCustomersOfSql, selectUnaudited } from '../identity/access/customers-of-sql.ts'
 import { startInterval } from '../kernel/interval.ts'
 import type { Scope } from '../kernel/principal.ts'
 import { selectInstalled } from '../outbound/emissions/grants.ts'
@@ -19,6 +24,7 @@ const INTERVAL_MS = 250
 export interface EmissionAssembly {
   readonly catalog: Catalog
   readonly record: RecordEvent
+  readonly audit: AuditContext
 }
 
 export interface EmissionComponent extends Omit<Component, 'routes'> {
@@ -45,7 +51,7 @@ function describeDeclaration({ service, objectForms, versions }: Catalog, releas
 
 export function assembleEmissions(
   { db, clock, log, release }: Foundation,
-  { catalog, record }: EmissionAssembly,
+  { catalog, record, audit }: EmissionAssembly,
 ): EmissionComponent {
   const types = new Set(emittedEventTypes(catalog.service))
   const recorder = createEmissionRecorder({
@@ -64,11 +70,15 @@ export function assembleEmissions(
     isInstalled = value !== 0
     wasInstalled ||= isInstalled
   }
+  let isUnaudited = false
   let stop: (() => Promise<void>) | undefined
   return {
     // Streams may have yet to pass the late events of a role that emits no longer.
     mayRecordLate: () => wasInstalled || isInstalled === undefined,
-    polled: [{ select: selectInstalled, receive }],
+    polled: [
+      { select: selectInstalled, receive },
+      { select: selectUnaudited, receive: (value) => void (isUnaudited ||= value !== 0) },
+    ],
     // An idle node without rows sends nothing.
     chores: {
       emissions: async () => (isInstalled ? purgeExpired(db, [emissions], clock.now()) : 0),
@@ -76,6 +86,7 @@ export function assembleEmissions(
     start() {
       const run = async () => {
         if (isInstalled) await recorder.run()
+        if (isUnaudited) isUnaudited = await auditCustomersOfSql(db, audit)
       }
       const failure = 'emitted events could not be recorded yet'
       stop = startInterval({ intervalMs: INTERVAL_MS, run, log, failure })

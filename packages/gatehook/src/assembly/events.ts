@@ -106,8 +106,7 @@ const noteRequest: Sink = async (tx, { id }) => {
   if (call) tx.afterCommit(() => call.eventIds.push(id))
 }
 
-export interface EventRouteAssembly
-  extends Omit<EventModules, 'administration' | 'queue' | 'mailOutbox'> {
+export interface EventRouteAssembly extends Omit<EventModules, 'queue' | 'mailOutbox'> {
   readonly list: Lister
   readonly perform: Perform
   /** Returns the version that serves callers pinned to `version` now (§9.11). */
@@ -116,16 +115,21 @@ export interface EventRouteAssembly
 
 export function assembleEventRoutes(
   foundation: Foundation,
-  { eventSignal, record, catalog, types, list, perform, livingVersion }: EventRouteAssembly,
+  { administration, record, catalog, list, perform, ...modules }: EventRouteAssembly,
 ): Component {
   const { config, db, log, clock } = foundation
+  const { eventSignal, types, livingVersion } = modules
   const { render, service } = catalog
   const operations = eventOperations({
     types: listAllEventTypes(service),
     external: postedEventTypes(service),
   })
   const readable = (principal: Principal) => readableTypes(types, principal)
-  const { mayRecordLate, ...emissions } = assembleEmissions(foundation, { catalog, record })
+  const { mayRecordLate, ...emissions } = assembleEmissions(foundation, {
+    catalog,
+    record,
+    audit: administration,
+  })
   const isUnordered = () => config.testClock || mayRecordLate()
   const stream = streamRoute({
     operations,

@@ -3,7 +3,10 @@
  * names the customer by it wherever it names one by its id.
  */
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService } from '../../../../test/rig/service.ts'
+import { openEmitter } from '../storage/emitter.ts'
 
 /** Ids in the system of the team, of each form. */
 const IDS = ['org_42', 'org:42', 'a@b', 'a/b', '50%', '?#&=+', 'x'.repeat(200)]
@@ -102,4 +105,28 @@ eachService('an external id is unique, and never looks like an id', async (servi
     customer: 'b',
   })
   assert.equal(missing.status, 422)
+})
+
+test('the audit trail names the role that created a customer by SQL', async (t) => {
+  const { app, connect, role } = await openEmitter(t)
+  const client = await connect()
+  const create = (external: string) =>
+    client.query('SELECT one.gatehook_customer($1, $2) AS id', [external, 'Org'])
+  await client.query('BEGIN')
+  await create('org_none')
+  await client.query('ROLLBACK')
+  const { rows } = await create('org_42')
+  await create('org_42')
+  await app.app.work()
+  const operator = app.as(await app.key({ scopes: ['admin'], mode: 'live' }))
+  const list = async () =>
+    (await operator.get('/admin/audit?action=customer.create&actor_id=outbox')).body.data
+  const [entry, ...more] = await eventually(list, ({ length }) => length > 0, 30_000)
+  assert.deepEqual(more, [])
+  const { principal, target, detail } = entry
+  assert.deepEqual([principal.kind, principal.id, target], ['system', 'outbox', rows[0].id])
+  assert.deepEqual([detail.external_id, detail.name, detail.role], ['org_42', 'Org', role])
+  await create('org_43')
+  const both = await eventually(list, ({ length }) => length > 1, 30_000)
+  assert.equal(both.length, 2)
 })

@@ -34,7 +34,11 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   ),
   'consent.grant': of('client', 'A person consented to scopes of a client.'),
   'consent.revoke': of('client', 'A person revoked their consent; its sessions ended.'),
-  'customer.create': of('customer', 'A customer was created.'),
+  'customer.create': of(
+    'customer',
+    'A customer was created; `detail.role` is the role of the database if it called ' +
+      '`gatehook_customer`, and `detail.created_at` the time of that call.',
+  ),
   'customer.delete': of(
     'customer',
     'The credentials of a customer ended, and the deletion of its data began.',

@@ -73,8 +73,9 @@ BEGIN
       EXIT WHEN ending IS NULL;
       ${raise('22023', "'gatehook_customer: the customer is being deleted'")}
     END IF;
-    INSERT INTO ${qualify('gh_customers')} AS c (id, name, external_id, created_at)
-      VALUES (${timeOrderedId(CUSTOMER_PREFIX)}, title, wanted, ${CALLED_MS})
+    INSERT INTO ${qualify('gh_customers')} AS c
+      (id, name, external_id, created_at, unaudited_role)
+      VALUES (${timeOrderedId(CUSTOMER_PREFIX)}, title, wanted, ${CALLED_MS}, session_user)
       ON CONFLICT DO NOTHING RETURNING c.id INTO result;
     EXIT WHEN FOUND;
   END LOOP;

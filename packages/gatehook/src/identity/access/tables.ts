@@ -5,8 +5,9 @@ export const customers: Table = {
   name: 'gh_customers',
   row:
     'A customer. `no` is in the scopes of its rows. `external_id` is the id in the system of the ' +
-    'team. With `deleting_since` its credentials have ended, and a job deletes its rows, which ' +
-    '`deleted_rows` counts (§18.11).',
+    'team. `unaudited_role` is the role of the database that created it by SQL, until a node has ' +
+    'recorded that in the audit trail. With `deleting_since` its credentials have ended, ' +
+    'and a job deletes its rows, which `deleted_rows` counts (§18.11).',
   columns: {
     no: serial,
     id: text.plain,
@@ -18,6 +19,7 @@ export const customers: Table = {
     external_id: text.plain.orNull,
     deleting_since: int.orNull,
     deleted_rows: int.or(0),
+    unaudited_role: text.plain.orNull,
   },
   key: ['no'],
   place: 'reference',
@@ -27,6 +29,11 @@ export const customers: Table = {
     external: { on: 'external_id', unique: true, serves: 'customers by the id of the team' },
     name: { on: 'name, id', serves: 'lists by name' },
     created: { on: 'created_at, id', serves: 'lists by time' },
+    unaudited: {
+      on: 'no',
+      where: 'unaudited_role IS NOT NULL',
+      serves: 'customers of SQL that the audit trail lacks',
+    },
   },
   stays: 'until its rows are deleted',
   searched: {
