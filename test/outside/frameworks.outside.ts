@@ -13,11 +13,19 @@ import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
 import { startService } from '../docs/process.ts'
 import { emptyFolder } from '../rig/cleanup.ts'
 import { freePort } from '../rig/postgres.ts'
-import { installFrameworks, installPython, startApplication, writePage } from './application.ts'
+import {
+  installFrameworks,
+  installPython,
+  reportGuide,
+  startApplication,
+  startStopwatch,
+  writePage,
+} from './application.ts'
 import { assertMounted, postJson, startHost } from './mounted-engine.ts'
 import { environment, output } from './stage.ts'
 
 const folder = emptyFolder({ after })
+let installedS = 0
 const keysFolder = join(folder, 'keys')
 const mountedFolder = join(folder, 'mounted')
 const hasGo = spawnSync('go', ['version']).status === 0
@@ -38,6 +46,7 @@ async function buildGo(): Promise<void> {
 }
 
 before(async () => {
+  const seconds = startStopwatch()
   mkdirSync(mountedFolder)
   mkdirSync(keysFolder)
   writePage(keysFolder, 'docs/guides/only-keys.md')
@@ -45,6 +54,7 @@ before(async () => {
   writePage(mountedFolder, 'README.md')
   writePage(mountedFolder, 'docs/guides/mounted.md')
   await Promise.all([installFrameworks(folder), installPython(keysFolder), buildGo()])
+  installedS = seconds()
 })
 
 test('a strict compiler accepts the middleware in each framework', async () => {
@@ -115,11 +125,13 @@ async function openApplication(t: TestContext, words: readonly string[]) {
 for (const [name, { words, limited, caches }] of Object.entries(VERIFYING)) {
   const skip = name === 'Go' && !hasGo && 'Go is not installed'
   test(`${name}: the recipe of the guide verifies keys`, { skip }, async (t) => {
+    const seconds = startStopwatch()
     const { service, administer, createKey, send, statusOf } = await openApplication(t, words)
     const { key } = await createKey(['reports:read'])
     const reply = await send(key)
     assert.equal(reply.status, 200)
     assert.deepEqual(await reply.json(), { organization: 'org_42' })
+    reportGuide(t, installedS, seconds)
 
     const revoked = await createKey(['reports:read'])
     await administer('DELETE', `keys/${revoked.id}`)
@@ -156,11 +168,13 @@ for (const [name, { words, limited, caches }] of Object.entries(VERIFYING)) {
 
 for (const name of ['express', 'fastify', 'hono']) {
   test(`${name}: the example of the guide mounts the engine`, async (t) => {
+    const seconds = startStopwatch()
     const words = [process.execPath, '--no-warnings', `${name}.ts`]
     const application = await startHost(t, mountedFolder, words)
     const echo = await postJson(`${application.url}/echo`, { a: [1] })
     assert.equal(echo.status, 200)
     assert.deepEqual(await echo.json(), { a: [1] }, 'a route of the application reads its body')
     await assertMounted(application)
+    reportGuide(t, installedS, seconds)
   })
 }

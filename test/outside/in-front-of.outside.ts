@@ -11,10 +11,18 @@ import { after, before, type TestContext, test } from 'node:test'
 import { gatehook, startService } from '../docs/process.ts'
 import { emptyFolder } from '../rig/cleanup.ts'
 import { freePort } from '../rig/postgres.ts'
-import { installFrameworks, installPython, startApplication, writePage } from './application.ts'
+import {
+  installFrameworks,
+  installPython,
+  reportGuide,
+  startApplication,
+  startStopwatch,
+  writePage,
+} from './application.ts'
 import { environment, output } from './stage.ts'
 
 const folder = emptyFolder({ after })
+let installedS = 0
 const hasGo = spawnSync('go', ['version']).status === 0
 const SCOPES = ['invoices:read', 'invoices:write']
 
@@ -27,8 +35,10 @@ async function buildGo(): Promise<void> {
 }
 
 before(async () => {
+  const seconds = startStopwatch()
   writePage(folder, 'docs/guides/in-front-of.md')
   await Promise.all([installFrameworks(folder), installPython(folder), buildGo()])
+  installedS = seconds()
 })
 
 const APPLICATIONS: Readonly<Record<string, readonly string[]>> = {
@@ -63,6 +73,7 @@ for (const [name, words] of Object.entries(APPLICATIONS)) {
   test(`${name}: keys, versions and repeats stand before an unchanged application`, {
     skip,
   }, async (t) => {
+    const seconds = startStopwatch()
     const { application, url, send } = await openFront(t, words)
     assert.equal((await fetch(`${url}/api/v2/invoices/7`)).status, 401)
     const read = await send('GET', '/api/v2/invoices/7', undefined, { 'x-request-id': 'mine' })
@@ -70,6 +81,7 @@ for (const [name, words] of Object.entries(APPLICATIONS)) {
     assert.deepEqual([read.status, await read.json()], [200, { id: 7, total_cents: 4950, note }])
     const older = await send('GET', '/api/v1/invoices/7', undefined, { 'x-request-id': 'mine' })
     assert.deepEqual(await older.json(), { id: 7, total: 49.5, note })
+    reportGuide(t, installedS, seconds)
     assert.equal((await send('HEAD', '/api/v2/invoices/7')).status, 200)
     assert.equal((await send('GET', '/api/v2/invoices/7?other=1')).status, 400)
     assert.equal((await send('GET', '/api/v2/invoices/%2e%2e')).status, 404)
@@ -102,31 +114,43 @@ for (const [name, words] of Object.entries(APPLICATIONS)) {
   })
 }
 
-test('FastAPI: the document of the application becomes routes', async (t) => {
-  mkdirSync(join(folder, 'imported'))
-  const service = readFileSync(join(folder, 'gatehook/service.ts'), 'utf8')
-  const imported = service
-    .replace(/ {2}\.forward[\s\S]*$/, '')
-    .replace('export const api =', 'const base =')
-  writeFileSync(
-    join(folder, 'imported/service.ts'),
-    `import { billing } from './billing.ts'\n${imported}\nexport const api = billing(base)\n`,
-  )
-  const document = join(folder, 'openapi.json')
+/** Returns the document of an application: FastAPI writes its own. */
+async function readDocument(name: string): Promise<string> {
+  const own = join(folder, 'invoices.openapi.json')
+  if (name !== 'FastAPI') return readFileSync(own, 'utf8')
   const script = 'import json, main; print(json.dumps(main.app.openapi()))'
-  const environmentOfApp = {
-    GATEHOOK_ASSERTION_JWKS: 'http://127.0.0.1/',
-    GATEHOOK_ASSERTION_ISS: 'x',
-  }
-  const env = environment(dirname(process.execPath), environmentOfApp)
-  writeFileSync(document, await output(folder, env, 'venv/bin/python', '-c', script))
-  const out = join(folder, 'imported/billing.ts')
-  const words = ['forward', 'import', document, '--to', 'billing', '--out', out]
-  assert.match(await gatehook(...words), /billing\(api\) with 2 operations/)
-  assert.match(await gatehook(...words), /The document has not changed/)
-  const { send } = await openFront(t, APPLICATIONS.FastAPI!, 'imported')
-  const read = await send('GET', '/api/v2/invoices/7')
-  assert.deepEqual(await read.json(), { id: 7, total_cents: 4950, note: 'cus_default' })
-  const created = await send('POST', '/api/v2/invoices', { total_cents: 3 })
-  assert.deepEqual([created.status, created.headers.get('location')], [201, '/api/v2/invoices/7'])
-})
+  const variables = { GATEHOOK_ASSERTION_JWKS: 'http://127.0.0.1/', GATEHOOK_ASSERTION_ISS: 'x' }
+  const env = environment(dirname(process.execPath), variables)
+  return output(folder, env, 'venv/bin/python', '-c', script)
+}
+
+for (const name of ['FastAPI', 'Express', 'Go']) {
+  const skip = name === 'Go' && !hasGo && 'Go is not installed'
+  test(`${name}: the document of the application becomes routes`, { skip }, async (t) => {
+    const seconds = startStopwatch()
+    const imported = `imported-${name}`
+    mkdirSync(join(folder, imported))
+    const service = readFileSync(join(folder, 'gatehook/service.ts'), 'utf8')
+    const base = service
+      .replace(/ {2}\.forward[\s\S]*$/, '')
+      .replace('export const api =', 'const base =')
+    writeFileSync(
+      join(folder, imported, 'service.ts'),
+      `import { billing } from './billing.ts'\n${base}\nexport const api = billing(base)\n`,
+    )
+    const document = join(folder, imported, 'openapi.json')
+    writeFileSync(document, await readDocument(name))
+    const out = join(folder, imported, 'billing.ts')
+    const words = ['forward', 'import', document, '--to', 'billing', '--out', out]
+    assert.match(await gatehook(...words), /billing\(api\) with 2 operations/)
+    assert.match(await gatehook(...words), /The document has not changed/)
+    const { send } = await openFront(t, APPLICATIONS[name]!, imported)
+    const own = { 'x-request-id': 'mine' }
+    const read = await send('GET', '/api/v2/invoices/7', undefined, own)
+    const note = name === 'FastAPI' ? 'cus_default' : 'mine'
+    assert.deepEqual(await read.json(), { id: 7, total_cents: 4950, note })
+    reportGuide(t, installedS, seconds)
+    const created = await send('POST', '/api/v2/invoices', { total_cents: 3 })
+    assert.deepEqual([created.status, created.headers.get('location')], [201, '/api/v2/invoices/7'])
+  })
+}

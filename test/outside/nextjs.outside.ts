@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { packAll } from '../../build/pack.ts'
 import { emptyFolder } from '../rig/cleanup.ts'
-import { writePage } from './application.ts'
+import { reportGuide, startStopwatch, writePage } from './application.ts'
 import { assertMounted, startHost } from './mounted-engine.ts'
 import { environment, npm, output } from './stage.ts'
 
@@ -28,6 +28,7 @@ const LAYOUT = `export default ({ children }: { children: React.ReactNode }) => 
 `
 
 test('Next.js: the example of the guide mounts the engine', async (t) => {
+  const seconds = startStopwatch()
   const folder = emptyFolder(t)
   const node = dirname(process.execPath)
   for (const page of ['README.md', 'docs/guides/mounted.md']) {
@@ -43,7 +44,10 @@ test('Next.js: the example of the guide mounts the engine', async (t) => {
   const next = join(folder, 'node_modules/.bin/next')
   const quiet = { NEXT_TELEMETRY_DISABLED: '1' }
   await output(folder, environment(node, quiet), next, 'build')
+  const installedS = seconds()
+  const started = startStopwatch()
   const words = [process.execPath, next, 'start', '--hostname', '127.0.0.1', '--port', 'PORT']
   const host = await startHost(t, folder, words, { ...quiet, NEXT_MANUAL_SIG_HANDLE: 'true' })
   await assertMounted(host)
+  reportGuide(t, installedS, started)
 })
