@@ -108,10 +108,18 @@ const WITH_WHITE_OR_QUOTE = new RegExp(WHITE_OR_QUOTE)
 /** The secret of another sender may contain them, as the example of GitHub does. */
 const AROUND_SECRET = new RegExp(`^${WHITE_OR_QUOTE}|${WHITE_OR_QUOTE}$`)
 
+/** Texts in the place of a secret, without separators. */
+const PLACEHOLDER_WORDS: ReadonlySet<string> = new Set(
+  (
+    ' undefined null nil none unset notset empty missing todo tbd changeme replaceme placeholder ' +
+    'yoursecret yourwebhooksecret'
+  ).split(' '),
+)
+
 /** Whether a secret is the text of an example, or of a variable that is not set. */
 function isPlaceholder(secret: string): boolean {
-  const rest = secret.replace(/^whsec_?/, '')
-  if (['', 'undefined', 'null'].includes(rest)) return true
+  const rest = secret.replace(/^whsec_?/i, '')
+  if (PLACEHOLDER_WORDS.has(rest.toLowerCase().replace(/[-_]/g, ''))) return true
   return rest.startsWith('<') || rest.includes('…') || rest.includes('...')
 }
 const UNIX_SECONDS = /^(?:0|[1-9][0-9]{0,11})$/

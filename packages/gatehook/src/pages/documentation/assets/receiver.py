@@ -2,7 +2,7 @@ import hashlib, hmac, json, os, re, time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 SECRET = os.environ.get("SECRET")  # until the registration: none, and each response is 400
-if SECRET and not re.fullmatch("whsec_[A-Za-z0-9+/]+=*", SECRET):
+if SECRET and not re.fullmatch("whsec_[A-Za-z0-9+/]{43}=", SECRET):
     raise SystemExit("SECRET is not the secret of a registration, whsec_ and 44 characters.")
 
 def is_valid(header, body):
