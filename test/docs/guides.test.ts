@@ -50,6 +50,10 @@ test('docs/guides/lists.md: the curl commands return the responses of the page',
   await checkPage(t, 'docs/guides/lists.md', referenceService, referenceScopes)
 })
 
+test('docs/guides/agents.md: the curl commands return the responses of the page', async (t) => {
+  await checkPage(t, 'docs/guides/agents.md', referenceService, referenceScopes)
+})
+
 test('docs/guides/people.md: the curl commands return the responses of the page', async (t) => {
   await checkPage(t, 'docs/guides/people.md', referenceService, referenceScopes)
 })

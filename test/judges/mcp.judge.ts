@@ -11,11 +11,13 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
+import { documentEnv, openDocumentHost } from '../../packages/gatehook/test/oauth/document-host.ts'
 import { authorizeInBrowser } from '../oauth/browser.ts'
 import { environment, npm, output } from '../outside/stage.ts'
 import { emptyFolder, onEnd } from '../rig/cleanup.ts'
 import { freePort } from '../rig/postgres.ts'
 import { openService } from '../rig/service.ts'
+import { converse } from './conversation.ts'
 import { isSelected } from './selection.ts'
 
 const PROGRAMS = join(import.meta.dirname, 'programs')
@@ -48,7 +50,7 @@ before(async () => {
   await npm(folder, NODE, 'install')
   await output(folder, environment(NODE), 'python3', '-m', 'venv', 'venv')
   await output(folder, environment(NODE), 'venv/bin/pip', 'install', '--quiet', 'mcp==2.3.0')
-  for (const file of ['mcp-client.ts', 'mcp_client.py']) {
+  for (const file of ['mcp-client.ts', 'mcp_client.py', 'mcp-person.ts', 'mcp_person.py']) {
     cpSync(join(PROGRAMS, file), join(folder, file))
   }
 })
@@ -82,6 +84,90 @@ test('the client of Python calls a tool', { skip }, async (t) => {
   const env = environment(NODE, { URL: url, KEY: await key() })
   const text = await output(folder, env, join(folder, 'venv/bin/python'), 'mcp_client.py')
   assert.deepEqual(parseLines(text), [line('2026-07-28')])
+})
+
+const credentials = { username: 'ada@example.com', password: 'correct horse battery' }
+const CALLBACK = 'http://127.0.0.1:9/callback'
+const PERSON_PROGRAMS = {
+  TypeScript: [process.execPath, 'mcp-person.ts'],
+  Python: [join(folder, 'venv/bin/python'), 'mcp_person.py'],
+} as const
+
+/** Starts a service with a person, an order of the person, and what administers it. */
+async function openPersonService(t: TestContext, env: Readonly<Record<string, string>> = {}) {
+  const { app, as, key } = await openService(t, 'sqlite', { env })
+  const { url } = await app.listen()
+  const admin = as(await key({ scopes: ['admin'], mode: 'live' }))
+  const scopes = ['users:read', 'orders:read', 'orders:write', 'orders:fulfil']
+  const { username: email, password } = credentials
+  const person = (await admin.post('/admin/users', { name: 'Ada', email, password, scopes })).body
+  const order = async () => {
+    const { post } = as(await key({ scopes, mode: 'live' }))
+    const members = { user_id: person.id, amount: 5, currency: 'EUR' }
+    const { id } = (await post('/api/v2/orders', members)).body
+    assert.equal((await post(`/api/v2/orders/${id}/pay`)).status, 200)
+    return id
+  }
+  const run = (language: keyof typeof PERSON_PROGRAMS, more: Readonly<Record<string, string>>) =>
+    converse(
+      PERSON_PROGRAMS[language],
+      { cwd: folder, env: environment(NODE, { URL: url, CALLBACK, ...more }) },
+      credentials,
+    )
+  return { url, as, admin, scopes, order, run }
+}
+
+for (const language of ['TypeScript', 'Python'] as const) {
+  test(`the client of ${language} describes itself by a document`, { skip }, async (t) => {
+    const host = await openDocumentHost(t)
+    const DOCUMENT = host.document({ redirect_uris: [CALLBACK] })
+    const { run } = await openPersonService(t, documentEnv)
+    const { results, pages, errors } = await run(language, { DOCUMENT, OPERATION: 'list_orders' })
+    assert.equal(results.status, 200, errors)
+    assert.equal(pages.length, 1)
+    assert.equal(pages[0]!.searchParams.get('client_id'), DOCUMENT)
+    assert.deepEqual(host.requests, ['/client.json'])
+  })
+
+  test(`the client of ${language} requests a scope that it lacks`, { skip }, async (t) => {
+    const { admin, scopes, order, run } = await openPersonService(t)
+    const members = { name: 'Agent', redirect_uris: [CALLBACK], public: true, scopes }
+    const { client_id: ID } = (await admin.post('/admin/clients', members)).body
+    const PARAMETERS = JSON.stringify({ id: await order() })
+    const { results, pages, errors } = await run(language, {
+      ID,
+      PARAMETERS,
+      OPERATION: 'ship_order',
+    })
+    assert.equal(results.status, 200, errors)
+    assert.ok(String(results.scope).split(' ').includes('orders:fulfil'), String(results.scope))
+    const requested = pages.map(({ searchParams }) => searchParams.get('scope')!.split(' '))
+    assert.deepEqual(
+      requested.map((names) => names.includes('orders:fulfil')),
+      [false, true],
+    )
+    assert.ok(
+      requested[0]!.every((name) => requested[1]!.includes(name)),
+      String(requested),
+    )
+  })
+}
+
+test('the client of Python with a token alone reads which scope it lacks', { skip }, async (t) => {
+  const { url, as, admin, run } = await openPersonService(t)
+  const members = { name: 'Program', redirect_uris: [], scopes: ['orders:read'] }
+  const { client_id, client_secret } = (await admin.post('/admin/clients', members)).body
+  const grant = { grant_type: 'client_credentials', client_id, client_secret }
+  const fields = new URLSearchParams({ ...grant, resource: `${url}/mcp` })
+  const type = { 'content-type': 'application/x-www-form-urlencoded' }
+  const { body } = await as(undefined).post('/oauth/token', fields.toString(), type)
+  const { results, errors } = await run('Python', {
+    TOKEN: body.access_token,
+    OPERATION: 'list_users',
+  })
+  assert.equal(results.message, 'The credential lacks the scope users:read.', errors)
+  const { error, scope } = results.data as Record<string, unknown>
+  assert.deepEqual([error, scope], ['insufficient_scope', 'users:read'])
 })
 
 interface Check {
@@ -147,7 +233,6 @@ test('the conformance suite passes its part for authorization servers', { skip }
   const { app, as, key } = await openService(t, 'sqlite')
   const { url } = await app.listen()
   const admin = as(await key({ scopes: ['admin'], mode: 'live' }))
-  const credentials = { username: 'ada@example.com', password: 'correct horse battery' }
   const { username: email, password } = credentials
   await admin.post('/admin/users', { name: 'Ada', email, password })
   const port = String(await freePort())

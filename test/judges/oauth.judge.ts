@@ -11,15 +11,15 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync }
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { after, type TestContext, test } from 'node:test'
 import { exportJWK, generateKeyPair } from 'jose'
-import { allowInBrowser, authorizeInBrowser } from '../oauth/browser.ts'
+import { allowInBrowser } from '../oauth/browser.ts'
 import { environment, output } from '../outside/stage.ts'
 import { emptyFolder, onEnd } from '../rig/cleanup.ts'
 import { eventually } from '../rig/eventually.ts'
 import { freePort } from '../rig/postgres.ts'
 import { openService } from '../rig/service.ts'
+import { converse } from './conversation.ts'
 import { isSelected } from './selection.ts'
 
 const NODE = dirname(process.execPath)
@@ -104,20 +104,8 @@ test('Authlib signs in, has keys, asserts and connects a device', {
     device: await register({ redirect_uris: [], public: true, grant_types: [DEVICE_GRANT] }),
   }
   const env = environment(NODE, { SETTINGS: JSON.stringify(settings) })
-  const python = spawn('venv/bin/python', [PROGRAM], { cwd: folder, env })
-  const errors: string[] = []
-  python.stderr.on('data', (chunk) => errors.push(String(chunk)))
-  const results: Record<string, unknown> = {}
-  for await (const line of createInterface({ input: python.stdout })) {
-    const { open, ...result } = JSON.parse(line)
-    Object.assign(results, result)
-    if (open === undefined) continue
-    const address = new URL(open)
-    const isDevice = address.pathname.endsWith('/device')
-    const browse = isDevice ? allowInBrowser : authorizeInBrowser
-    const end = await browse(address, credentials)
-    python.stdin.write(`${end instanceof URL ? end.href : 'allowed'}\n`)
-  }
+  const command = ['venv/bin/python', PROGRAM] as const
+  const { results, errors } = await converse(command, { cwd: folder, env }, credentials)
   assert.deepEqual(
     results,
     {
@@ -126,7 +114,7 @@ test('Authlib signs in, has keys, asserts and connects a device', {
       use_assertion: { status: 200 },
       connect_device: { subject, scope: 'openid orders:read' },
     },
-    errors.join(''),
+    errors,
   )
 })
 

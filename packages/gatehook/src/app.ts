@@ -67,7 +67,7 @@ import { createCors } from './protocol/http/cors.ts'
 import { createEgress, shed } from './protocol/http/egress.ts'
 import { createIngress } from './protocol/http/ingress.ts'
 import { addMountPath } from './protocol/http/mount-path.ts'
-import { formatOauthError } from './protocol/http/problem.ts'
+import { formatMcpError, formatOauthError } from './protocol/http/problem.ts'
 import { requireHttps, requireServedHost } from './protocol/http/proxy-trust.ts'
 import {
   addCacheHeaders,
@@ -355,7 +355,7 @@ function composeServer(
       documentation: errorsUrl(foundation.publicUrl, modules.catalog),
       vendor: prepared.service.vendor,
       explainError: prepared.schema.explain,
-      errorFormats: { oauth: formatOauthError, page: renderFailurePage },
+      errorFormats: { oauth: formatOauthError, page: renderFailurePage, mcp: formatMcpError },
       ...options,
     },
   )

@@ -45,6 +45,8 @@ export interface Principal {
   readonly keyId?: string
   /** The client of a token; of a workload, its issuer's id. */
   readonly clientId?: string
+  /** The scopes that the client of a token may request; those of the caller are among them. */
+  readonly clientScopes?: readonly string[]
   readonly sessionId?: string
   /** Of Basic: the revision of the credential whose password the request has. */
   readonly revision?: number

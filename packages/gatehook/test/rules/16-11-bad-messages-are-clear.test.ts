@@ -125,11 +125,9 @@ eachService('arguments of a tool have the size of a body', async ({ post }) => {
 eachService('a key of a former version has a clear error', async ({ app, as, key }) => {
   const pinned = await key({ scopes: ['users:read'] })
   await app.db.write((tx) => tx.run(sql`UPDATE gh_api_keys SET api_version = 'v9'`))
-  const { status, body } = await as(pinned).post(
-    '/mcp',
-    message('tools/call', { name: 'search_operations' }),
-  )
-  assert.deepEqual([status, body.error], [400, 'unsupported_version'])
+  const tool = toolsOf((body) => as(pinned).post('/mcp', body))
+  const { http, isError, value } = await tool('search_operations')
+  assert.deepEqual([http.status, isError, value.error], [200, true, 'unsupported_version'])
 })
 
 eachService('no stream stays open', async ({ send, post }) => {

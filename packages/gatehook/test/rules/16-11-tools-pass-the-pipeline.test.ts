@@ -84,6 +84,20 @@ eachService('a key repeats a call without a second effect, a dry run has none', 
   )
 })
 
+eachService('a rejected message is an error of JSON-RPC for clients of the protocol', async (s) => {
+  const accept = 'application/json, text/event-stream'
+  const batch = [message('tools/list')]
+  const spoken = await s.post('/mcp', batch, { accept })
+  const { jsonrpc, id, error } = spoken.body
+  assert.deepEqual([spoken.status, jsonrpc, id, error.code], [400, '2.0', null, 400])
+  assert.deepEqual([error.data.error, error.data.status], ['invalid_request', 400])
+  assert.equal(error.data.request_id, spoken.headers['x-request-id'])
+  // Other callers, and what the server rejects before it reads the message, have the envelope.
+  assert.equal((await s.post('/mcp', batch)).body.error, 'invalid_request')
+  const anonymous = await s.as(undefined).post('/mcp', message('tools/list'), { accept })
+  assert.deepEqual([anonymous.status, anonymous.body.error], [401, 'unauthorized'])
+})
+
 const limited = { env: { GATEHOOK_RATE_LIMIT: '3/60' } }
 
 eachService(
@@ -100,6 +114,42 @@ eachService(
   },
   limited,
 )
+
+const requestable = ['users:read', 'orders:read', 'orders:write']
+
+eachService('a search offers what the caller has, or its client may request', async (service) => {
+  const { as, key, post } = service
+  const admin = as(await key({ scopes: ['admin'], mode: 'live' }))
+  const members = { name: 'Agent', redirect_uris: [], grant_types: ['client_credentials'] }
+  const { body: client } = await admin.post('/admin/clients', { ...members, scopes: requestable })
+  const grant = { grant_type: 'client_credentials', scope: 'orders:read' }
+  const reply = await form(as(undefined), '/oauth/token', grant, basicOf(client))
+  const authorization = `Bearer ${reply.body.access_token}`
+  const listFor = async (tool: ReturnType<typeof toolsOf>) => {
+    const operations = new Map<string, boolean>()
+    for (const query of ['', 'orders', 'users', 'webhooks', 'events']) {
+      const { value } = await tool('search_operations', { query })
+      for (const { operation, granted = true } of value.operations) {
+        operations.set(operation, granted)
+      }
+    }
+    return operations
+  }
+  const offered = await listFor(
+    toolsOf((body) => as(undefined).post('/mcp', body, { authorization })),
+  )
+  assert.deepEqual([offered.get('list_orders'), offered.get('create_order')], [true, false])
+  assert.equal(offered.get('list_users'), false)
+  for (const name of ['list_webhooks', 'list_events', 'ship_order', 'create_user']) {
+    assert.equal(offered.get(name), undefined, name)
+  }
+  // A key requests nothing: the search says what it lacks.
+  const limited = as(await key({ scopes: ['orders:read'] }))
+  const ofKey = await listFor(toolOf(limited))
+  assert.deepEqual([ofKey.get('list_orders'), ofKey.get('list_webhooks')], [true, false])
+  const all = await listFor(toolsOf((body) => post('/mcp', body)))
+  assert.equal(all.get('list_webhooks'), true)
+})
 
 for (const { name } of databases) {
   test(`a missing scope is 403 with the challenge of the resource [${name}]`, async (t) => {
@@ -129,6 +179,15 @@ for (const { name } of databases) {
       http.headers['www-authenticate'],
       `Bearer error="insufficient_scope", scope="users:read", resource_metadata="${metadata}"`,
     )
+    // Clients of the protocol read errors of JSON-RPC alone.
+    const accept = 'application/json, text/event-stream'
+    const spoken = await send({ ...own, accept })('read_operation', { operation: 'list_users' })
+    const { jsonrpc, id, error } = spoken.http.body
+    assert.deepEqual([spoken.http.status, jsonrpc, id, error.code], [403, '2.0', 1, 403])
+    assert.match(error.message, /lacks the scope users:read/)
+    assert.deepEqual([error.data.error, error.data.scope], ['insufficient_scope', 'users:read'])
+    assert.equal(spoken.http.headers['www-authenticate'], http.headers['www-authenticate'])
+    assert.equal(spoken.http.headers['content-type'], 'application/json')
     // A token for tools opens no other path, and a token for the API no tools.
     const direct = await fixture.anonymous.get('/api/v2/orders', own)
     assert.deepEqual([direct.status, direct.body.error], [401, 'invalid_token'])

@@ -86,7 +86,8 @@ eachMigrated('§3.7 the principal of a token is a person or a client', async (db
     (await tokens.issueAccessToken(clientGrant)).access_token,
     '/api',
   )
-  assert.deepEqual(client, { ...shared, kind: 'client', subject: 'cli_1', clientId: 'cli_1' })
+  const own = { kind: 'client', subject: 'cli_1', clientId: 'cli_1', clientScopes: login.scopes }
+  assert.deepEqual(client, { ...shared, ...own })
 })
 
 eachMigrated('§4.1 the claims of a hook have a maximum size', async (db, t) => {

@@ -6,7 +6,7 @@ import { parseApiKey } from '../../kernel/api-key-format.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
-import { type Principal, scopeOf } from '../../kernel/principal.ts'
+import { type Mode, type Principal, scopeOf } from '../../kernel/principal.ts'
 import {
   type ExpectedClaims,
   FAULTS,
@@ -211,9 +211,13 @@ const remainingScopes = (
   client: ClientPermissions | undefined,
 ): string[] => {
   const scopes = scope.split(' ').filter((name) => name !== '')
-  if (!client) return scopes
-  return intersectScopes(scopes, client.scopesIn?.(customer, mode) ?? client.scopes)
+  const allowed = client && scopesOf(client, customer, mode)
+  return allowed ? intersectScopes(scopes, allowed) : scopes
 }
+
+/** Returns the scopes of a client, or of the rules of an issuer in a customer and mode. */
+const scopesOf = ({ scopes, scopesIn }: ClientPermissions, customer: string, mode: Mode) =>
+  scopesIn?.(customer, mode) ?? scopes
 
 function createPrincipal(
   claims: AccessTokenClaims,
@@ -233,6 +237,7 @@ function createPrincipal(
     ...(kind === 'person' && isThirdParty && { thirdParty: true as const }),
     ...(client?.describesItself && { isUnverified: true as const }),
     clientId: client_id,
+    ...(client && { clientScopes: scopesOf(client, customer, mode) }),
     ...(sid !== undefined && { sessionId: sid }),
     ...(externalId !== undefined && { externalId }),
     ...(rate && { rate }),

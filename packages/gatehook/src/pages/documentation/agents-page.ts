@@ -95,7 +95,11 @@ export function agentsPage({ reader, service, version, base }: PageContext): Pag
       step(
         'call',
         '7. The call',
-        ['A missing scope is 403, and its challenge names the scope. Other failures are results.'],
+        [
+          'A missing scope is 403, and its challenge names the scope: request it as in step 5, ' +
+            'beside the scopes of the token. Other failures are results.',
+          'A search marks operations whose scope the token lacks by `granted: false`.',
+        ],
         `${send} \\\n  -H "Authorization: Bearer $TOKEN" -d '${message}'`,
       ),
     ],

@@ -3,8 +3,10 @@
  * events and webhooks. An operation that chooses a receiver of data, can return a secret, or has
  * `mcp: false` is absent, and so cannot run. Pure.
  */
+import { holdsScope } from '../../identity/access/scopes.ts'
 import { closestClause, endSentence } from '../../kernel/closest.ts'
 import { Failure } from '../../kernel/failure.ts'
+import type { Principal } from '../../kernel/principal.ts'
 import type { Endpoint, Operation } from '../../protocol/http/call.ts'
 import {
   type DocumentReader,
@@ -34,7 +36,7 @@ export interface AgentDirectory {
   /** Returns what an agent needs to send a request. Throws `not_found`. */
   describe(id: string): OpenApiNode
   /** Returns the operations that match most words of a text, and the number of others. */
-  search(text: string): OpenApiNode
+  search(text: string, caller: Principal): OpenApiNode
 }
 
 const isReachable = (path: string, { mcp, declaration, produces }: Operation): boolean =>
@@ -74,11 +76,27 @@ export function createDirectory(
   return {
     get,
     describe: (id) => describeOperation(get(id), document, reader),
-    search: (text) => searchOperations([...operations.values()], text),
+    search: (text, caller) =>
+      searchOperations(
+        [...operations.values()].filter(({ scope }) => mayRequest(caller, scope)),
+        text,
+        caller,
+      ),
   }
 }
 
-function searchOperations(operations: readonly AgentOperation[], text: string): OpenApiNode {
+const mayUse = (caller: Principal, scope: string | undefined): boolean =>
+  scope === undefined || holdsScope(caller, scope)
+
+/** Whether a caller has a scope, or could have: consent to a client cannot exceed its scopes. */
+const mayRequest = (caller: Principal, scope: string | undefined): boolean =>
+  mayUse(caller, scope) || (caller.clientScopes?.includes(scope!) ?? true)
+
+function searchOperations(
+  operations: readonly AgentOperation[],
+  text: string,
+  caller: Principal,
+): OpenApiNode {
   const words = text
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
@@ -93,7 +111,10 @@ function searchOperations(operations: readonly AgentOperation[], text: string): 
     .map((operation) => ({ operation, score: scoreOf(operation) }))
     .filter(({ score }) => score > 0 || words.length === 0)
     .sort((left, right) => right.score - left.score)
-  const listed = matches.slice(0, RESULTS_MAX).map(({ operation }) => summaryOf(operation))
+  const listed = matches.slice(0, RESULTS_MAX).map(({ operation }) => ({
+    ...summaryOf(operation),
+    ...(!mayUse(caller, operation.scope) && { granted: false }),
+  }))
   return { operations: listed, more: matches.length - listed.length }
 }
 

@@ -77,7 +77,7 @@ export function mcpRoute(deps: McpDeps): Route {
         const tool = tools.get(params.name)
         if (!tool) throw unknownTool(sdk, params.name, [...tools.keys()])
         try {
-          return await runTool(tool, call, directoryFor(call), params.arguments)
+          return await runTool(tool, call, directoryFor, params.arguments)
         } catch (error) {
           thrown = error
           return { content: [], isError: true }
@@ -114,11 +114,11 @@ function requireShortEnvelope(body: unknown): void {
 async function runTool(
   tool: AgentTool,
   call: Call,
-  directory: AgentDirectory,
+  directoryFor: (call: Call) => AgentDirectory,
   input: unknown = {},
 ) {
   try {
-    return await tool.run(call, directory, input)
+    return await tool.run(call, directoryFor(call), input)
   } catch (error) {
     if (!(error instanceof Failure) || error.code === 'insufficient_scope') throw error
     return failureResult(error)

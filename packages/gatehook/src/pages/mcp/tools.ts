@@ -57,9 +57,11 @@ export function createTools(deps: ToolDeps): ReadonlyMap<string, AgentTool> {
   const tools = [
     defineTool(
       'search_operations',
-      'Find operations of the API by words, such as "create order".',
+      'Find operations of the API by words, such as "create order". `granted: false`: the ' +
+        'credential lacks the scope.',
       { ...READ, input: { query: b.text({ max: 200 }).optional().describe('Words; none: all.') } },
-      async (_call, directory, { query = '' }) => textResult(directory.search(query)),
+      async ({ principal }, directory, { query = '' }) =>
+        textResult(directory.search(query, principal!)),
     ),
     defineTool(
       'describe_operation',

@@ -44,6 +44,7 @@ function formatFailure(exchange: Exchange, error: unknown): Answer {
     accept: exchange.headers.accept,
     path: exchange.path,
     documentation: context.documentation?.(exchange.version),
+    body: exchange.body,
   })
 }
 
