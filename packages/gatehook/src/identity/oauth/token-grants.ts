@@ -133,6 +133,7 @@ async function grantOf(
     customer,
     mode,
     clientId: client.id,
+    firstParty: client.isFirstParty,
     subject,
     scopes,
     claims: person.claims,

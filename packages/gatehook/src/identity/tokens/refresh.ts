@@ -212,7 +212,8 @@ function limitGrant(
   const thirdParty = session.third_party !== 0
   const authentication = algorithm && at !== null ? { identity: person, algorithm, at } : undefined
   const identity = { scope, customer, mode: modeOf(scope), clientId, subject, thirdParty }
-  return { ...identity, scopes, claims: person.claims, authentication }
+  const firstParty = client?.firstParty
+  return { ...identity, firstParty, scopes, claims: person.claims, authentication }
 }
 
 /** Reuse detection: revokes the session with all its tokens, and emits the event. */
