@@ -7,36 +7,14 @@ import { ASSERTION_ALGORITHMS } from './assertion.ts'
 import { GRANT_TYPES } from './client.ts'
 import { AUTHENTICATION_METHODS } from './client-authentication.ts'
 import { EXAMPLE_KEY } from './client-members.ts'
+import { oauthError, registrationError } from './error-members.ts'
 import { FORM_TYPES } from './parameters.ts'
-
-/** The codes of token endpoints (RFC 6749 §5.2); failures before the endpoint have the API's. */
-const TOKEN_ERRORS = [
-  'invalid_request',
-  'invalid_client',
-  'invalid_grant',
-  'unauthorized_client',
-  'unsupported_grant_type',
-  'invalid_scope',
-  'authorization_pending',
-  'slow_down',
-  'access_denied',
-  'expired_token',
-] as const
-
-const oauthError = b
-  .object({
-    error: b.openSet(TOKEN_ERRORS),
-    error_description: b
-      .text()
-      .describe('A sentence for people.')
-      .example('The code is wrong, expired or used.'),
-    request_id: b.text().optional(),
-  })
-  .example({ error: 'invalid_grant', error_description: 'The code is wrong, expired or used.' })
-  .named('OauthError')
 
 const text = b.text().optional()
 const scopes = text.describe('Scopes, separated by a space.').example('webhooks:read')
+const resource = text
+  .describe('A resource of the tokens (RFC 8707); it may repeat.')
+  .example('https://api.example.com/api')
 const accepts = FORM_TYPES[0]!
 const clientMembers = {
   client_id: text.describe('Unless the client authenticates by Basic.'),
@@ -63,7 +41,11 @@ const keyMembers = {
 const hint = text.describe('Not needed: the server recognizes tokens.').example('refresh_token')
 const clientExample = { client_id: 'cli_6Vb1Np', client_secret: 'gcs_Zk3WdV7bN1pQ8mX2cR5t' }
 const tokenExample = { token: 'grt_Yq3sK8rT1uWzB4cD7eH9j6fQx0N2mV', ...clientExample }
-const token = b.text().secret().example('grt_Yq3sK8rT1uWzB4cD7eH9j6fQx0N2mV')
+const token = b
+  .text()
+  .secret()
+  .describe('The access token or refresh token.')
+  .example('grt_Yq3sK8rT1uWzB4cD7eH9j6fQx0N2mV')
 
 const uri = (path: string, description: string) =>
   b.text({ format: 'uri' }).describe(description).example(`https://api.example.com${path}`)
@@ -251,6 +233,7 @@ export const oauthOperations = {
       client_id: b.text(),
       redirect_uri: b.text({ format: 'uri' }),
       scope: scopes,
+      resource,
       state: text,
       code_challenge: b.text().describe('BASE64URL(SHA256(code_verifier)) (RFC 7636).'),
       code_challenge_method: b.oneOf(['S256']),
@@ -288,6 +271,7 @@ export const oauthOperations = {
         .describe('The JWT of a trusted issuer (RFC 7523 §2.1).')
         .example('eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl'),
       scope: scopes,
+      resource,
       ...clientMembers,
     },
     inputExample: {
@@ -308,9 +292,7 @@ export const oauthOperations = {
       'An address has at most ten open codes.',
     input: {
       scope: scopes,
-      resource: text
-        .describe('A resource of the tokens (RFC 8707).')
-        .example('https://api.example.com/api'),
+      resource,
       ...clientMembers,
     },
     inputExample: clientExample,
@@ -325,7 +307,9 @@ export const oauthOperations = {
     summary: 'Register a client (RFC 7591)',
     description:
       'Only where `GATEHOOK_CLIENT_REGISTRATION` allows it: by a key with the scope ' +
-      '`clients:write`, in X-API-Key or as Bearer, or by everyone. Unknown members are ignored.',
+      '`clients:write`, in X-API-Key or as Bearer, or by everyone. Unknown members are ignored. ' +
+      'Mistakes are 400 `invalid_redirect_uri` and `invalid_client_metadata`; without a valid ' +
+      'key it is 401 `invalid_token`, without the scope 403 `insufficient_scope`.',
     input: {
       client_name: b.text().describe('The name, at most 60 characters.').example('Agent'),
       redirect_uris: texts('At least one.', ['https://app.example.com/callback']),
@@ -339,7 +323,7 @@ export const oauthOperations = {
     output: registeredClient,
     status: 201,
     errors: ['not_found'],
-    failure: oauthError,
+    failure: registrationError,
   }),
   revoke: operation('POST /oauth/revoke', {
     id: 'revoke_token',

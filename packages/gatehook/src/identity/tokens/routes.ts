@@ -204,23 +204,24 @@ async function logoutAll(deps: TokenRouteDeps, call: Call): Promise<Answer> {
 /** The sessions of the calling person: `route-table.ts` admits no other kind of principal. */
 function sessionRoutes(deps: TokenRouteDeps): Route[] {
   const { db, clock, tokens } = deps
-  const findOwn = async ({ principal, params }: Call) => {
-    const own = { scope: principal!.scope, person: Number(principal!.subject), id: params.id! }
-    const cells = await store.findSessionCells(db, own, clock.now())
-    if (!cells) throw new Failure('not_found')
-    return cells
+  const ownOf = ({ principal, params }: Call) => {
+    return { scope: principal!.scope, person: Number(principal!.subject), id: params.id! }
   }
   return [
     implement(tokenOperations.sessions, async (call) => {
       const { scope, subject } = call.principal!
       return listSessions(call, deps, { scope, person: Number(subject) }, ownSessions)
     }),
-    implement(tokenOperations.readSession, async (call) => ({
-      status: 200,
-      json: ownSessions.view.item(await findOwn(call), {}),
-    })),
+    implement(tokenOperations.readSession, async (call) => {
+      const cells = await store.findSessionCells(db, ownOf(call), clock.now())
+      if (!cells) throw new Failure('not_found')
+      return { status: 200, json: ownSessions.view.item(cells, {}) }
+    }),
     implement(tokenOperations.endSession, async (call) => {
-      const [id, clientId] = (await findOwn(call)).map(String) as [string, string]
+      const own = ownOf(call)
+      const clientId = await store.findSessionClient(db, own, clock.now())
+      if (clientId === undefined) throw new Failure('not_found')
+      const { id } = own
       const { subject, name, scope } = call.principal!
       await db.write(async (tx) => {
         if (!(await tokens.revokeSession(tx, id))) return

@@ -76,6 +76,20 @@ export async function findSessionCells(
   return row
 }
 
+const sessionClient = prepareStatement(
+  'SELECT client_id FROM gh_sessions WHERE scope = ? AND person = ? AND id = ? AND expires_at > ?',
+)
+
+/** Returns the client of a session of a person, also of one that is no sign-in. */
+export async function findSessionClient(
+  from: Reader,
+  { scope, person, id }: { readonly scope: number; readonly person: number; readonly id: string },
+  now: number,
+): Promise<string | undefined> {
+  const [row] = await from.arrays(sessionClient([scope, person, id, now]))
+  return row && String(row[0])
+}
+
 interface NewSession
   extends Pick<SessionRow, 'id' | 'scope' | 'customer' | 'person' | 'client_id' | 'scopes'>,
     Pick<SessionRow, 'audience' | 'authenticated_at' | 'third_party' | 'token_hash'>,

@@ -130,11 +130,13 @@ const isPage = ({ output }: OperationData): boolean => output?.spec.kind === 'pa
 /** Returns the codes that follow from path, body and headers, then the declared ones. */
 function errorsOf(operation: OperationData): FailureCode[] {
   const { path, bodyCode = 'validation_failed', headers = [], query } = operation
+  // Failures of another form have codes of their own for the body.
+  const hasBodyCodes = !(operation.failure && operation.validates === false)
   const codes: FailureCode[] = [
     ...(path.includes(':') ? (['not_found'] as const) : []),
     ...(isPage(operation) ? listErrors : []),
     ...(query ? (['invalid_parameter', 'unknown_parameter'] as const) : []),
-    ...(readsJson(operation) ? (['invalid_json', bodyCode] as const) : []),
+    ...(readsJson(operation) && hasBodyCodes ? (['invalid_json', bodyCode] as const) : []),
     ...(headers.includes('Idempotency-Key') ? idempotencyErrors : []),
     ...(headers.includes('If-Match') ? (['precondition_failed'] as const) : []),
     ...(operation.errors ?? []),
