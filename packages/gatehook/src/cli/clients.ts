@@ -1,5 +1,5 @@
 /** `gatehook clients …`: OAuth clients (§5.5, §13). */
-import { DEVICE_GRANT } from '../identity/oauth/client.ts'
+import { DEVICE_GRANT, GRANT_TYPES, JWT_BEARER_GRANT } from '../identity/oauth/client.ts'
 import type { ClientWithSecret } from '../identity/oauth/client-administration.ts'
 import { administration, declaredScopes } from './api.ts'
 import {
@@ -12,6 +12,7 @@ import {
 } from './arguments.ts'
 import type { CommandFamily } from './command.ts'
 import { UsageError } from './errors.ts'
+import { keySetOf } from './key-set-file.ts'
 import { bold, dim } from './output.ts'
 
 const secretText = (
@@ -31,7 +32,9 @@ function permissionsText({ grant_types: grants, scopes, customer }: ClientWithSe
   const hasPerson = grants.includes('authorization_code') || grants.includes(DEVICE_GRANT)
   const withPerson = hasPerson
     ? `acts for each person who consents, ${within}${refresh}.`
-    : 'nothing.'
+    : grants.includes(JWT_BEARER_GRANT)
+      ? `acts for each person whom a trusted issuer names, ${within}.`
+      : 'nothing.'
   const withoutPerson = grants.includes('client_credentials')
     ? `acts for the whole customer ${customer}, ${within}.`
     : 'nothing.'
@@ -81,10 +84,11 @@ export const clients: CommandFamily = {
         ['--redirect-uri <URIS...>', 'redirect URIs, compared exactly'],
         ['--scope <SCOPES...>', 'scopes it may request, separated by commas or spaces'],
         ['--public', 'an app in a browser or on a device: it has no secret'],
-        ['--jwks-uri <URL>', 'its public keys, for private_key_jwt: it has no secret'],
+        ['--jwks <FILE>', 'its public keys, for private_key_jwt: it has no secret'],
+        ['--jwks-uri <URL>', 'the https URL of its public keys, instead of --jwks'],
         [
           '--grant-type <TYPES...>',
-          `authorization_code, client_credentials, refresh_token, ${DEVICE_GRANT} (default: ` +
+          `${GRANT_TYPES.join(', ')} (default: ` +
             'client_credentials without --redirect-uri, code and refresh with it)',
         ],
         [
@@ -107,10 +111,12 @@ export const clients: CommandFamily = {
           'a device without a browser (RFC 8628)',
         ],
       ],
-      parse({ options: { name } }) {
+      parse({ options: { name, jwks } }) {
         if (!name) throw new UsageError('Give the client a name: --name "My app"')
+        return keySetOf(jwks)
       },
-      act(api, { options: { name, redirectUri, scope, grantType, customer, mode, ...more } }) {
+      act(api, { options }, jwks) {
+        const { name, redirectUri, scope, grantType, customer, mode, ...more } = options
         const scopes = words(scope)
         requireScopes(scopes, declaredScopes(api), 'client', '--scope')
         return api.request<ClientWithSecret>('POST', '/admin/clients', {
@@ -118,6 +124,7 @@ export const clients: CommandFamily = {
           redirect_uris: words(redirectUri),
           scopes,
           public: more.public === true,
+          jwks,
           jwks_uri: more.jwksUri,
           grant_types: grantType === undefined ? undefined : words(grantType),
           require_client_auth_on_refresh: more.requireClientAuthOnRefresh,

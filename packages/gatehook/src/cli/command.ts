@@ -67,19 +67,41 @@ function addConfigFlags(command: Command, listedFlags: CommandSpec['config']): v
   }
 }
 
+/** Either name of the option is accepted, because keys have the one and clients the other. */
+const SCOPE_NAMES: Readonly<Record<string, string>> = {
+  '--scope': '--scopes',
+  '--scopes': '--scope',
+}
+
+function addOption(command: Command, flags: string, meaning: string): void {
+  command.option(flags, meaning)
+  const [name = '', value] = flags.split(' ')
+  const other = SCOPE_NAMES[name]
+  if (other !== undefined) command.addOption(new Option(`${other} ${value}`).hideHelp())
+}
+
+/** Returns the options of a command line, with the scopes under both names. */
+function readOptions(command: Command): Record<string, unknown> {
+  const options = command.optsWithGlobals()
+  const { scope, scopes } = options
+  if (scope === undefined && scopes === undefined) return options
+  const all = [scope ?? [], scopes ?? []].flat()
+  return { ...options, scope: all, scopes: all }
+}
+
 function commanderCommand(spec: CommandSpec, finish: (exit: number) => void): Command {
   const command = new Command(spec.name.split(' ')[0])
   for (const argument of spec.name.split(' ').slice(1)) command.argument(argument)
   command.summary(spec.summary).description(spec.description ?? spec.summary)
   const takesFolder = spec.name.endsWith(' [DIR]')
-  for (const [flags, meaning] of spec.options ?? []) command.option(flags, meaning)
+  for (const [flags, meaning] of spec.options ?? []) addOption(command, flags, meaning)
   if (takesFolder) command.option('--dir <DIR>', 'the same as DIR')
   command.option('--json', spec.json ?? 'print one JSON document')
   addConfigFlags(command, spec.config)
   const examples = spec.examples.map(([line, meaning]) => `  ${line}\n    ${dim(meaning)}`)
   command.addHelpText('after', `\n${bold('Examples:')}\n${examples.join('\n')}`)
   command.action(async () => {
-    const options = command.optsWithGlobals()
+    const options = readOptions(command)
     const flags = Object.fromEntries(
       optionList.filter(([name]) => name in options).map(([name]) => [name, options[name]]),
     )

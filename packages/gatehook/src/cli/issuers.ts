@@ -1,10 +1,10 @@
 /** `gatehook issuers …`: trusted issuers of assertions (§16.8). */
-import { readFileSync } from 'node:fs'
 import type { IssuerJson } from '../identity/oauth/issuer-administration.ts'
 import { administration, declaredScopes } from './api.ts'
 import { requireScopes, words } from './arguments.ts'
 import type { CommandFamily, CommandSpec, Input } from './command.ts'
-import { UsageError } from './errors.ts'
+import { EXIT, UsageError } from './errors.ts'
+import { keySetOf } from './key-set-file.ts'
 import { alarm, bold, dim, green } from './output.ts'
 
 interface Explanation {
@@ -56,16 +56,6 @@ const ruleOf = (
   person,
   domains: domain === undefined ? undefined : words(domain),
 })
-
-/** Reads the key set in a file. */
-function keySetOf(file: unknown): unknown {
-  if (file === undefined) return undefined
-  try {
-    return JSON.parse(readFileSync(String(file), 'utf8'))
-  } catch {
-    throw new UsageError(`--jwks ${file} is no file with JSON.`)
-  }
-}
 
 const describe = (verb: string) => (issuer: IssuerJson) =>
   [`${verb} ${bold(issuer.id)} (${issuer.issuer}).`, ...issuer.rules.map(ruleText)].join('\n')
@@ -141,7 +131,7 @@ export const issuers: CommandFamily = {
     }),
     administration.action({
       name: 'explain <ID> <ASSERTION>',
-      summary: 'each check of an assertion, without using it',
+      summary: 'each check of an assertion, without using it; exit code 1 if it is refused',
       examples: [['gatehook issuers explain iss_… "$TOKEN"', 'why a pipeline is refused']],
       act: (api, { args: [id, assertion] }) =>
         api.request<Explanation>('POST', `${pathOf(id)}/explain`, { assertion }),
@@ -153,6 +143,7 @@ export const issuers: CommandFamily = {
         const caller = principal ? [`${principal.kind} ${principal.id}: ${scopes}`] : []
         return [...lines, ...caller, valid ? 'It is accepted.' : 'It is refused.'].join('\n')
       },
+      exit: ({ valid }) => (valid ? EXIT.ok : EXIT.failed),
     }),
     administration.action({
       name: 'delete <ID>',

@@ -1,8 +1,12 @@
 /** §5.5: the token endpoint applies `gatehook clients …` within 2 s. */
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
+import { GRANT_TYPES, JWT_BEARER_GRANT } from '../../src/identity/oauth/client.ts'
+import { EXAMPLE_KEY } from '../../src/identity/oauth/client-members.ts'
 import { gatehook, installed, jsonOf } from '../cli/command.ts'
 import { serving } from '../cli/process.ts'
 
@@ -55,6 +59,25 @@ test('a client is created, authenticates, rotates its secret and is deleted', as
   assert.match(missing.stderr, /There is no client client_/)
 })
 
+test('a client has the keys of a file; --scopes and --scope are one option', async (t) => {
+  const installation = await installed(t)
+  const file = join(emptyFolder(t), 'jwks.json')
+  writeFileSync(file, JSON.stringify({ keys: [EXAMPLE_KEY] }))
+  const create = ['clients', 'create', '--name', 'Keyed', '--scopes', 'events:read']
+  const client = await jsonOf(installation, ...create, '--jwks', file)
+  assert.deepEqual(
+    [client.jwks.keys[0].x, client.client_secret, client.scopes],
+    [EXAMPLE_KEY.x, undefined, ['events:read']],
+  )
+  const key = await jsonOf(installation, 'keys', 'create', '--name', 'k', '--scope', 'events:read')
+  assert.deepEqual(key.scopes, ['events:read'])
+  const missing = await gatehook(installation, ...create, '--jwks', '/no/such/file')
+  assert.equal(missing.exit, 2)
+  assert.match(missing.stderr, /--jwks \/no\/such\/file is no file with JSON/)
+  const { stdout } = await gatehook(installation, 'clients', 'create', '--help')
+  for (const grant of GRANT_TYPES) assert.ok(stdout.replace(/\s+/g, '').includes(grant), grant)
+})
+
 test('a public client has no secret; invalid options exit with 2', async (t) => {
   const installation = await installed(t)
   const uri = 'http://127.0.0.1/callback'
@@ -87,4 +110,6 @@ test('the command prints what a client may do with and without a person', async 
   const program = await create()
   assert.match(program, /With a person: +nothing\./)
   assert.match(program, /Without a person: acts for the whole customer cus_default, within orders/)
+  const agent = await create('--grant-type', JWT_BEARER_GRANT)
+  assert.match(agent, /With a person: +acts for each person whom a trusted issuer names, within or/)
 })
