@@ -72,6 +72,19 @@ type PageAttempt =
 
 /** Rows that are read first where each is a look-up in another table. */
 const LOOKED_UP_ROWS = 2_000
+/** Rows that are read in the order of the list before the range of a related field is counted. */
+const RELATED_ROWS = 4_000
+
+/**
+ * Returns the attempt that precedes the count of a related field's range, which looks up each row
+ * of the range: a common value fills the page sooner in the order of the list.
+ */
+function relatedAttempt(walk: Walk): PageAttempt | undefined {
+  const index = findIndexOrder(walk)
+  const isRelated = walk.filters.some(({ column }) => hasRelatedRange(walk, column))
+  if (!isRelated || index.order !== 'full' || walk.owner !== undefined) return undefined
+  return { kind: 'order', index, most: RELATED_ROWS }
+}
 
 /** Returns the attempts to read a page that no index serves alone, the cheapest first. */
 async function planPage(reader: Reader, walk: Walk, bounds: ReadBounds): Promise<PageAttempt[]> {
@@ -113,6 +126,9 @@ export async function readBoundedKeys(
   walk: Walk,
   bounds: ReadBounds,
 ): Promise<Key[][]> {
+  const early = bounds.rows > RELATED_ROWS ? relatedAttempt(walk) : undefined
+  const keys = early && (await readKeysBy(reader, walk, early))
+  if (keys) return keys
   for (const attempt of await planPage(reader, walk, bounds)) {
     const keys = await readKeysBy(reader, walk, attempt)
     if (keys) return keys
