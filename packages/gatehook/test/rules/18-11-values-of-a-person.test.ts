@@ -18,6 +18,15 @@ test('a short number of a person is that of others, too', () => {
   assert.equal(valuesOf('other', '2026').is(2026), false)
 })
 
+test('a short text of digits is that of others, too, unless it signs in', () => {
+  const values = valuesOf('other', '2026', '123456789', '4930901820')
+  assert.equal(values.mentions('{"created":"2026-11-29T10:00:00Z","count":123456789}'), false)
+  assert.deepEqual([values.is('2026'), values.is('123456789')], [false, false])
+  assert.equal(values.mentions('{"phone":"+49 4930901820"}'), true)
+  assert.equal(valuesOf('name', '123456').isName('123456'), true)
+  assert.equal(valuesOf('other', '2026-AB').is('2026-ab'), true)
+})
+
 test('a long sign-in name is found in an audit row', () => {
   const name = `${'a'.repeat(60)}@${'b'.repeat(60)}.example`
   const values = valuesOf('name', name)

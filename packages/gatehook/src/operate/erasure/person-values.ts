@@ -13,9 +13,9 @@ import type { PersonTrace } from '../../platform/storage/table.ts'
 const LENGTH_MIN = 4
 /** A shorter text that is no sign-in name, or number, may be that of others. */
 const IDENTIFYING_LENGTH = 10
-/** A short number is also a year, an hour or a count in the data of others. */
+/** A short number, or text of digits, is also a year, an hour or a count in the data of others. */
 const lengthMinOf = (value: unknown) =>
-  typeof value === 'number' ? IDENTIFYING_LENGTH : LENGTH_MIN
+  typeof value === 'number' || /^\d+$/.test(String(value)) ? IDENTIFYING_LENGTH : LENGTH_MIN
 /** The input of a job bounds both (64 KiB). */
 const LENGTH_MAX = 80
 const VALUES_MAX = 150
@@ -80,7 +80,8 @@ export class PersonValues implements PersonTrace, PersonFindings {
       for (const inner of Object.values(value)) this.add(kind, inner)
     }
     const text = typeof value === 'number' ? JSON.stringify(value) : value
-    if (typeof text !== 'string' || text.length < lengthMinOf(value)) return
+    const lengthMin = kind === 'name' ? LENGTH_MIN : lengthMinOf(value)
+    if (typeof text !== 'string' || text.length < lengthMin) return
     if (this.#names.size + this.#others.size >= VALUES_MAX) return
     const set = kind === 'name' ? this.#names : this.#others
     set.add(partOf(text))
@@ -130,9 +131,8 @@ export class PersonValues implements PersonTrace, PersonFindings {
 
   /** Whether a text or number is one of the values. */
   is(value: string | number): boolean {
-    const text = String(value)
-    if (text.length < lengthMinOf(value)) return false
-    const part = partOf(text)
+    const part = partOf(String(value))
+    if (typeof value === 'number' && part.length < IDENTIFYING_LENGTH) return false
     return this.#names.has(part) || this.#others.has(part)
   }
 
