@@ -98,6 +98,10 @@ async function runTypeScript({ run, tool, write }: Bench, file: string): Promise
   return run(process.execPath, 'out.mjs')
 }
 
+const SWAGGER_CODEGEN = 'io.swagger.codegen.v3:swagger-codegen-cli:3.0.61'
+const ANNOTATION_DEPENDENCY = `<dependencies><dependency><groupId>javax.annotation</groupId>
+<artifactId>javax.annotation-api</artifactId><version>1.3.2</version></dependency>`
+
 /** Options without which a method has a parameter for each filter. */
 const ONE_PARAMETER = '--additional-properties=useSingleRequestParameter=true'
 
@@ -173,6 +177,23 @@ const judges: Readonly<Record<string, (bench: Bench) => Promise<string>>> = {
     bench.write('Judge.java', 'src/main/java/Judge.java')
     await bench.run('mvn', '-q', '-DskipTests', 'compile')
     return bench.run('mvn', '-q', 'exec:java', '-Dexec.mainClass=Judge')
+  },
+  'swagger-codegen': async ({ folder, run, tool, write }) => {
+    // It reads OpenAPI 3.0, writes an object with further members as a map, and names an annotation
+    // that Java lacks since 11.
+    await tool('openapi-down-convert', '--input', PLAIN, '--output', 'plain30.json')
+    const document = readFileSync(join(folder, 'plain30.json'), 'utf8')
+    const closed = document.replace(/"additionalProperties": true,\n/g, '')
+    writeFileSync(join(folder, 'plain30.json'), closed)
+    const artifact = `-Dartifact=${SWAGGER_CODEGEN}`
+    await run('mvn', '-q', 'dependency:copy', artifact, '-DoutputDirectory=.')
+    const jar = `${SWAGGER_CODEGEN.split(':').slice(1).join('-')}.jar`
+    await run('java', '-jar', jar, 'generate', '-i', 'plain30.json', '-l', 'java', '-o', '.')
+    const pom = join(folder, 'pom.xml')
+    writeFileSync(pom, readFileSync(pom, 'utf8').replace('<dependencies>', ANNOTATION_DEPENDENCY))
+    write('SwaggerJudge.java', 'src/main/java/SwaggerJudge.java')
+    await run('mvn', '-q', '-DskipTests', 'compile')
+    return run('mvn', '-q', 'exec:java', '-Dexec.mainClass=SwaggerJudge')
   },
   // Generated only: the SDK of .NET is not among the required programs.
   csharp: async ({ generate, folder }) => {
