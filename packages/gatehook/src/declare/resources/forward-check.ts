@@ -153,7 +153,8 @@ function bodyMistakes({ input, output }: Pick<AnyForwardOptions, 'input' | 'outp
   const isOther = item instanceof Resource || (isObject && isMedia(item))
   if (items.length !== 1 || (output !== undefined && !isObject) || isOther) {
     mistakes.push(
-      'output is an object of fields, or a list of it: [fields({…})]; omit it for other bodies',
+      'output is an object of fields, or a list of it: [fields({…})]; omit it for a body of ' +
+        'another type',
     )
   }
   return mistakes
