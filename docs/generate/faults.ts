@@ -60,7 +60,7 @@ the database and the receiver of webhooks are compared with the records of the c
   wait**: of any request; clients give up after 10 s, if the process of a node is stopped.
 - **What the product says**: within a minute after the fault, in responses, \`/readyz\`, logs,
   metrics, *Needs attention*, *System* and commands. [Operations](../guides/operations.md) says what
-  to do. Without a sentence no request failed, and an operator has nothing to do.
+  to do. Without a sentence an operator has nothing to do.
 
 A row without figures is a run of tests or commands instead of this load. A run is on record only if
 no promise was broken: the command fails otherwise.

@@ -60,6 +60,9 @@ interface LogLine {
 /** Lines of the log of each failed request, whose codes the load reports. */
 const PER_REQUEST = new Set(['request', 'detail'])
 
+/** Lines of a command that the witness records. */
+const WITNESSED_LINES = 60
+
 /** How long a node may take to listen. */
 const START_LIMIT_MS = 90_000
 
@@ -155,7 +158,8 @@ export class Cluster {
     clearTimeout(timer)
     const exit = child.exitCode
     const output = `${stdout}\n${errors}`
-    for (const line of output.split('\n')) {
+    // An export prints rows.
+    for (const line of output.split('\n').slice(0, WITNESSED_LINES)) {
       const sentence = line.startsWith('{"level') ? (JSON.parse(line) as LogLine).msg : line.trim()
       if (sentence) this.#options.witness.hear(`${command}, exit ${exit}`, sentence)
     }

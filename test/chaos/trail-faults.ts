@@ -155,6 +155,7 @@ export const trailFaults: readonly ChaosScenario[] = [
   scenario({
     name: 'deleted-customer',
     title: 'a customer is exported and deleted beside others while a node is killed',
+    words: [/gatehook customers delete .*, exit 0: /],
     run: deleteCustomer,
   }),
 ]
