@@ -62,7 +62,7 @@ const PERSON = { username: 'ann@example.test', password: 'a rather long pass phr
 /** Signs a person in, and returns the refresh token. */
 async function signIn(node: string, admin: string): Promise<string> {
   const { username: email, password } = PERSON
-  const person = { name: 'Ann', email, password, mode: 'live' }
+  const person = { email, password, mode: 'live' }
   const created = await send(node, admin, 'POST', '/admin/users', person)
   if (created.status !== 201) throw new Error(`no person: ${created.text}`)
   return tokenOf(await send(node, undefined, 'POST', '/auth/login', PERSON))

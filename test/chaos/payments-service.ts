@@ -1,5 +1,6 @@
 /**
- * The service of the faults: payments that reduce the balance of a wallet, in a rule of own code.
+ * The service of the faults: payments that reduce the balance of a wallet, in a rule of own code,
+ * and people who sign in.
  * Its other releases add, drop or rename a field, at once or by the recipes of the guides, for
  * changes of the schema beside running nodes; one has a handler of events that hangs.
  */
@@ -78,6 +79,12 @@ const wallets = resource('wallets', {
   access,
   events: [],
 })
+const people = resource('people', {
+  fields: { id: f.id(), email: f.email().unique().personal() },
+  list: { filter: ['id'], sort: ['id'] },
+  access,
+  events: [],
+}).signsIn({ username: 'email' })
 const payments = resource('payments', {
   fields: {
     id: f.id(),
@@ -98,7 +105,7 @@ const payments = resource('payments', {
 export default service({
   name: 'payments',
   versions: { v1: { released: '2026-01-01' } },
-  resources: [wallets, payments],
+  resources: [wallets, people, payments],
   migrations: [${migrations}],
 })${jobs}
 `
