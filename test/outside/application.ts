@@ -46,6 +46,9 @@ export async function installPython(folder: string): Promise<void> {
   await run('venv/bin/pip', 'install', '--quiet', '--requirement', requirements)
 }
 
+/** On a busy machine. */
+const LISTENS_WITHIN_MS = 120_000
+
 /** Returns the seconds since the call. */
 export function startStopwatch(): () => number {
   const startMs = performance.now()
@@ -100,7 +103,7 @@ export async function startApplication(
       () => false,
     )
   }
-  await eventually(isListening, Boolean, 30_000)
+  await eventually(isListening, Boolean, LISTENS_WITHIN_MS)
   return {
     url,
     async stop() {
