@@ -74,6 +74,7 @@ test('the values of secret fields are removed, in filters too; others remain', (
   const cases: [string, string][] = [
     ['/a?pin=1&name=b', '/a?pin=...&name=b'],
     ['/a?pin[in]=1,2', '/a?pin[in]=...'],
+    ['/a?person.pin=1&order.person.pin[in]=1', '/a?person.pin=...&order.person.pin[in]=...'],
     ['/a?extra%5BPIN%5D=1', '/a?extra%5BPIN%5D=...'],
     ['/a?pinned=1&spin=2', '/a?pinned=1&spin=2'],
     ['/a?old_password=1&name[in]=a', '/a?old_password=...&name[in]=a'],

@@ -203,10 +203,11 @@ function withoutSecretValue(part: string, secretFields: ReadonlySet<string>): st
 
 /** Decodes the name first: `%61pi_key` is `api_key`. A malformed name counts as secret. */
 function isSecretParameter(name: string, secretFields: ReadonlySet<string>): boolean {
-  if (!/[%[+]/.test(name)) return isSecretName(name, secretFields)
+  if (!/[%[+.]/.test(name)) return isSecretName(name, secretFields)
   try {
-    // `pin[in]` filters by `pin`, `metadata[pin]` by an entry: each part is a name.
-    const parts = decodeURIComponent(name).split(/[[\]+]/)
+    // `pin[in]` filters by `pin`, `metadata[pin]` by an entry, `person.pin` by a field of another
+    // row: each part is a name.
+    const parts = decodeURIComponent(name).split(/[[\]+.]/)
     return parts.some((part) => isSecretName(part, secretFields))
   } catch {
     return true
