@@ -305,8 +305,8 @@ test('a key set is fetched when the rule says so', async () => {
   assert.equal(await use(600), 'missing 1', 'a removed key ends')
 })
 
-eachMigrated('fetches of key sets are limited for a customer, a host and in all', async (db) => {
-  let nowMs = 1_000_000_000_000
+eachMigrated('fetches of key sets are limited for a customer and a host', async (db) => {
+  const nowMs = 1_000_000_000_000
   const clock = { now: () => nowMs, elapsedMs: () => nowMs }
   const key = await createKey('ES256', 'one')
   const fetched: string[] = []
@@ -332,9 +332,43 @@ eachMigrated('fetches of key sets are limited for a customer, a host and in all'
   assert.equal(await count('first', 1, 40), 30, 'of one host')
   assert.equal(await count('first', 10, 20), 30, 'of one customer')
   assert.equal(await count('second', 1, 40), 30, 'of a host that another customer uses')
-  assert.equal(await count('third', 1, 40), 0, 'of a host for all')
-  assert.equal(await count('fourth', 10, 20), 30, 'of all')
-  // Sets that were read before have limits of their own.
-  nowMs += 10 * 60_000
-  assert.equal(await count('second', 1, 40), 40)
+  for (let n = 0; n < 8; n++) assert.equal(await count(`more ${n}`, 1, 40), 30)
+  assert.equal(await count('last', 1, 40), 0, 'of a host for all')
+  assert.equal(await count('other', 9, 1), 8, 'whatever others fetch')
+})
+
+eachMigrated('fetches for unknown keys stop no refresh of others', async (db) => {
+  let nowMs = 1_000_000_000_000
+  const clock = { now: () => nowMs, elapsedMs: () => nowMs }
+  const [before, after] = [await createKey('ES256', 'before'), await createKey('ES256', 'after')]
+  let own = before
+  const fetchDocument = async (url: string) => ({
+    value: { keys: [url.includes('own') ? own.jwk : before.jwk] },
+    lifetimeMs: 0,
+  })
+  const countFetch = createFetchBudget(createLimiter(db, clock))
+  const { find } = createKeySets({
+    countFetch,
+    fetchDocument,
+    fetchTrusted: fetchDocument,
+    clock,
+  })
+  const isFound = async (kid: string) => {
+    const select = await find({ jwksUri: 'https://own.example/jwks' }, kid, 'own')
+    return Promise.resolve(select({ alg: 'ES256', kid })).then(
+      () => true,
+      () => false,
+    )
+  }
+  assert.equal(await isFound('before'), true)
+  own = after
+  for (let minute = 0; minute < 10; minute++) {
+    nowMs += 60_000
+    for (let n = 0; n < 140; n++) {
+      const source = { jwksUri: `https://h${n % 4}.example/${n}` }
+      // The owners of other sets, and strangers, name keys that no set has.
+      await find(source, `unknown ${minute}`, n % 3 === 0 ? '' : `other ${n % 2}`).catch(() => {})
+    }
+  }
+  assert.deepEqual([await isFound('after'), await isFound('before')], [true, false])
 })

@@ -7,7 +7,7 @@ import { scopeSet } from '../access/grant-validation.ts'
 import { ID_TOKEN_ALGORITHMS } from '../tokens/id-token.ts'
 import { CLIENT_SOURCES, GRANT_TYPES } from './client.ts'
 import { MAX_REDIRECT_URIS } from './client-metadata.ts'
-import { findKeySetFault, findKeySetUrlFault } from './key-set.ts'
+import { findKeySetFault, findKeySetUrlFault, usableKeys } from './key-set.ts'
 import { findRegistrationFault, REDIRECT_URI_MAX } from './redirect-uri.ts'
 
 const NAME_MAX = 200
@@ -95,7 +95,7 @@ export const clientPatch = (admin: Pick<Administration, 'scopes'>) => ({
     .anyObject()
     .refine((set, reject) => {
       const fault = findKeySetFault(set)
-      return fault === undefined ? set : reject(fault)
+      return fault === undefined ? usableKeys(set) : reject(fault)
     })
     .optional()
     .describe('Public keys (RFC 7517) of a client without secrets, for `private_key_jwt`.')

@@ -2,11 +2,10 @@
  * What a client says about itself (RFC 7591 §2), in a document or a registration. All of it is a
  * claim; the consent page says so. Pure.
  */
-import type { JSONWebKeySet } from 'jose'
 import { ID_TOKEN_ALGORITHMS, type IdTokenAlgorithm } from '../tokens/id-token.ts'
 import type { GrantType } from './client.ts'
 import { PUBLIC_GRANT_TYPES } from './client.ts'
-import { type ClientKeys, findKeySetFault, findKeySetUrlFault } from './key-set.ts'
+import { type ClientKeys, findKeySetFault, findKeySetUrlFault, usableKeys } from './key-set.ts'
 import { findRegistrationFault } from './redirect-uri.ts'
 
 const MAX_NAME_CHARACTERS = 60
@@ -105,7 +104,7 @@ function readKeys(metadata: Metadata, method: string): ClientKeys | undefined {
   if (jwks !== undefined) {
     const fault = findKeySetFault(jwks)
     if (fault !== undefined) throw new MetadataFault(`jwks ${fault}`)
-    return { jwks: jwks as JSONWebKeySet }
+    return { jwks: usableKeys(jwks) }
   }
   const fault = typeof jwksUri === 'string' ? findKeySetUrlFault(jwksUri) : 'is not a text'
   if (fault !== undefined) throw new MetadataFault(`jwks_uri ${fault}`)

@@ -1,12 +1,13 @@
 /**
  * Limits what the server fetches from addresses that clients choose: their documents (§16.4) and
- * key sets (§16.7). Each kind has a number for a host and in all, documents one for a person, and
- * key sets one for a customer, so that no customer uses up what others have.
+ * key sets (§16.7). Each kind has a number for a host. Documents have one for a person and one in
+ * all. Key sets have one for a customer instead, so that no customer uses up what others have: the
+ * number of customers is the operator's.
  */
 import type { Limiter } from '../../protocol/quota/limiter.ts'
 
 const WINDOW_MS = 60_000
-const FETCHES = { person: 10, host: 30, customer: 60, hostOfAll: 60, all: 120 } as const
+const FETCHES = { person: 10, host: 30, customer: 60, hostOfAll: 300, all: 120 } as const
 
 /** Counts a fetch. Returns undefined if it is allowed, otherwise the wait in milliseconds. */
 export type CountFetch = (fetched: {
@@ -23,8 +24,10 @@ export const createFetchBudget =
   (limiter: Limiter): CountFetch =>
   async ({ kind, url, person, customer }) => {
     const { hostname } = new URL(url)
-    const keys = ['all', `host:${[hostname, customer ?? []].flat().join(' ')}`]
-    if (customer !== undefined) keys.push(`customer:${customer}`, `hostOfAll:${hostname}`)
+    const keys =
+      customer === undefined
+        ? ['all', `host:${hostname}`]
+        : [`host:${hostname} ${customer}`, `customer:${customer}`, `hostOfAll:${hostname}`]
     if (person !== undefined) keys.push(`person:${person}`)
     const limits = keys.map((key) => {
       const limit = FETCHES[key.split(':', 1)[0] as keyof typeof FETCHES]

@@ -6,7 +6,7 @@ import { scopeSet } from '../access/grant-validation.ts'
 import { MAX_ASSERTION_CHARACTERS } from './assertion.ts'
 import { EXAMPLE_KEY } from './client-members.ts'
 import { COMMON_CLAIMS, OWNER_CLAIMS } from './issuer-rules.ts'
-import { findIssuerUrlFault, findKeySetFault } from './key-set.ts'
+import { findIssuerUrlFault, findKeySetFault, usableKeys } from './key-set.ts'
 
 const MAX_URL = 500
 const MAX_RULES = 100
@@ -104,7 +104,7 @@ export const issuerPatch = (admin: Pick<Administration, 'scopes'>) => ({
     .optional()
     .refine((set, reject) => {
       const fault = set ? findKeySetFault(set) : undefined
-      return fault === undefined ? set : reject(fault)
+      return fault === undefined ? set && usableKeys(set) : reject(fault)
     })
     .describe('Its public keys (RFC 7517), for an issuer that the server cannot reach.')
     .example({ keys: [EXAMPLE_KEY] }),

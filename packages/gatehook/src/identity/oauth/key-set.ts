@@ -15,7 +15,7 @@ const MAX_KEY_SET_BYTES = 16 * 1024
 /** Sets of identity providers have certificates as well. */
 const MAX_ISSUER_BYTES = 64 * 1024
 const MAX_KEYS = 50
-/** More than the 1,200 that are new in 10 minutes (`fetch-budget.ts`): a set in use stays. */
+/** A set in use stays while others read fewer new ones between two of its uses. */
 const MAX_CACHED = 1_500
 /** Sources that were never read: they take no place of a set. */
 const MAX_FAILED = 1_000
@@ -101,11 +101,29 @@ export function findIssuerUrlFault(text: string): string | undefined {
   return findKeySetUrlFault(isLocal ? text.replace(/^http:/i, 'https:') : text)
 }
 
-/** Returns the usable keys of a fetched set; a set for other purposes may have further keys. */
-function usableKeys(value: unknown): JSONWebKeySet {
+/** The members of a key that select it or verify with it; all are texts. */
+const MEMBERS = ['kty', 'crv', 'x', 'y', 'n', 'e', 'kid', 'alg', 'use'] as const
+/** More than RFC 7517 §4.3 names. */
+const MAX_OPERATIONS = 10
+
+function publicKey(key: Readonly<Record<string, unknown>>): JWK {
+  const texts = MEMBERS.filter((name) => typeof key[name] === 'string')
+  const { key_ops: operations } = key
+  const isList = Array.isArray(operations) && operations.every((name) => typeof name === 'string')
+  return {
+    ...Object.fromEntries(texts.map((name) => [name, key[name]])),
+    ...(isList && { key_ops: operations.slice(0, MAX_OPERATIONS) }),
+  } as JWK
+}
+
+/**
+ * Returns the usable keys of a set, which may have further keys for other purposes. Members that
+ * the server does not use are left out: they cost more memory than bytes.
+ */
+export function usableKeys(value: unknown): JSONWebKeySet {
   if (!isKeyList(value)) throw new Error('the document is not a JWK set')
   const keys = value.keys.slice(0, MAX_KEYS).filter((key) => findKeyFault(key) === undefined)
-  return { keys: keys as unknown as JWK[] }
+  return { keys: keys.map(publicKey) }
 }
 
 type FetchedSource = Exclude<AssertionKeys, { readonly jwks: JSONWebKeySet }>
@@ -177,9 +195,11 @@ export function createKeySets(deps: {
   const inline = new WeakMap<JSONWebKeySet, SelectKey>()
 
   const setsOf = (source: FetchedSource) => ('issuer' in source ? issuerSets : clientSets)
-  const mayFetch = async (source: FetchedSource, isUsed: boolean, customer: string) => {
-    if ('issuer' in source) return true
-    const kind = isUsed ? 'used key set' : 'new key set'
+  /** Refreshes are not counted: nobody can use up those of others, and sets and times bound them. */
+  const mayFetch = async (source: FetchedSource, before: FetchedSet, customer: string) => {
+    const isRefresh = before.readMs > 0 && before.attemptMs + FETCHED_EVERY_MS <= clock.now()
+    if ('issuer' in source || isRefresh) return true
+    const kind = before.readMs > 0 ? 'used key set' : 'new key set'
     return (await countFetch({ kind, url: source.jwksUri, customer })) === undefined
   }
   const read = async (source: FetchedSource): Promise<unknown> => {
@@ -196,7 +216,7 @@ export function createKeySets(deps: {
     before: FetchedSet,
     customer: string,
   ): Promise<FetchedSet | undefined> => {
-    if (!(await mayFetch(source, before.readMs > 0, customer))) return undefined
+    if (!(await mayFetch(source, before, customer))) return undefined
     const attemptMs = clock.now()
     let next: FetchedSet
     try {
