@@ -9,7 +9,7 @@ import type { Clock } from './clock.ts'
 const REFRESH_MS = 500
 /** A value older than this is not used: the request waits for the lookup. */
 const MAX_AGE_MS = 1000
-const MAX_ENTRIES = 10_000
+const MAX_ENTRIES = 10_000 // small ones: keys, accounts
 
 export interface LookupCache<K, T> {
   /** Returns a cached value at once. Concurrent calls for one id share a lookup. */
@@ -24,6 +24,8 @@ interface LookupCacheOptions<K, T> {
   /** Reads a value. `cached` is the previous one, however old. Undefined is not cached. */
   readonly load: (id: K, cached: T | undefined) => Promise<T | undefined>
   readonly clock: Pick<Clock, 'elapsedMs'>
+  /** The most values; default: 10,000. Fewer if a caller decides how large one is. */
+  readonly maxEntries?: number
   /** Takes over lookups that no request waits for; without it, there are none. */
   readonly runInBackground?: (lookup: Promise<unknown>) => void
 }
@@ -34,8 +36,8 @@ interface CachedValue<T> {
 }
 
 export function createLookupCache<K, T>(options: LookupCacheOptions<K, T>): LookupCache<K, T> {
-  const { load, clock, runInBackground } = options
-  const entries = new BoundedMap<K, CachedValue<T>>(MAX_ENTRIES)
+  const { load, clock, maxEntries = MAX_ENTRIES, runInBackground } = options
+  const entries = new BoundedMap<K, CachedValue<T>>(maxEntries)
   const lookups = new Map<K, Promise<T | undefined>>()
 
   const lookUp = async (id: K): Promise<T | undefined> => {

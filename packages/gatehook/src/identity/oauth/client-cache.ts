@@ -16,6 +16,9 @@ import * as store from './client-store.ts'
 /** The format of ids that this server creates; it looks up no other text. */
 const ID = /^client_[0-9A-Za-z]{22}$/
 
+/** Clients of a second. Each has up to 16 KiB, of strangers who register as well. */
+const MAX_CACHED = 1_000
+
 export interface ClientCache {
   /** Returns a client, synchronously if it is cached; undefined if it is unknown or blocked. */
   find(id: string): OauthClient | undefined | Promise<OauthClient | undefined>
@@ -127,7 +130,8 @@ export function createClientCache(deps: ClientCacheDeps): ClientCache {
       usedAt: row.used_at,
     }
   }
-  const cache = createLookupCache({ load: (id: string) => read(db, id), clock })
+  const load = (id: string) => read(db, id)
+  const cache = createLookupCache({ load, clock, maxEntries: MAX_CACHED })
   return {
     find: (id) => (ID.test(id) ? cache.get(id) : undefined),
     findIn: (reader, id) => cache.peek(id) ?? read(reader, id),

@@ -153,12 +153,15 @@ export interface Issuers {
   evict(issuer: string): void
 }
 
+/** Issuers have key sets of up to 16 KiB. */
+const MAX_CACHED = 1_000
+
 export function createIssuers(db: Database, clock: Pick<Clock, 'elapsedMs'>): Issuers {
   const load = async (issuer: string) => {
     const row = await db.get<IssuerRow>(byIssuer([issuer]))
     return row && toIssuer(db, row)
   }
-  const cache = createLookupCache({ load, clock })
+  const cache = createLookupCache({ load, clock, maxEntries: MAX_CACHED })
   return { find: cache.get, evict: cache.evict }
 }
 

@@ -163,6 +163,10 @@ const NEVER: FetchedSet = {
   cause: undefined,
 }
 
+/** Refreshes are not counted, so that no caller uses up those of others: few exist. */
+const isRefresh = ({ readMs, attemptMs }: FetchedSet, nowMs: number): boolean =>
+  readMs > 0 && attemptMs + FETCHED_EVERY_MS <= nowMs
+
 interface PendingFetch {
   readonly customer: string
   /** Resolves to undefined if the customer may not fetch now. */
@@ -195,10 +199,8 @@ export function createKeySets(deps: {
   const inline = new WeakMap<JSONWebKeySet, SelectKey>()
 
   const setsOf = (source: FetchedSource) => ('issuer' in source ? issuerSets : clientSets)
-  /** Refreshes are not counted: nobody can use up those of others, and sets and times bound them. */
   const mayFetch = async (source: FetchedSource, before: FetchedSet, customer: string) => {
-    const isRefresh = before.readMs > 0 && before.attemptMs + FETCHED_EVERY_MS <= clock.now()
-    if ('issuer' in source || isRefresh) return true
+    if ('issuer' in source || isRefresh(before, clock.now())) return true
     const kind = before.readMs > 0 ? 'used key set' : 'new key set'
     return (await countFetch({ kind, url: source.jwksUri, customer })) === undefined
   }
