@@ -2,17 +2,78 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, freshUrl } from '../../../../test/rig/databases.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
 import { failAt } from '../../../../test/rig/faults.ts'
 import { openService } from '../../../../test/rig/service.ts'
+import { issueCode } from '../../src/identity/oauth/authorization-codes.ts'
+import { holdCredential } from '../../src/identity/people/store.ts'
+import { wallClock } from '../../src/kernel/clock.ts'
+import type { Scope } from '../../src/kernel/principal.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
-import { exchange, type OauthFixture, obtainCode, openOauthFixture } from './rig.ts'
+import { random } from '../access/test-node.ts'
+import {
+  CALLBACK,
+  CHALLENGE,
+  exchange,
+  type OauthFixture,
+  obtainCode,
+  openOauthFixture,
+} from './rig.ts'
 
 const countSessions = async ({ app }: OauthFixture) => {
   const row = await app.db.get(sql`SELECT COUNT(*) AS n FROM gh_sessions`)
   return Number(row!.n)
 }
 
+/** Stores codes of the person for the client, without its pages. */
+async function createCodes({ app, client, person }: OauthFixture, count: number) {
+  const [of] = await app.db.all<{ scope: Scope; revision: number }>(
+    sql`SELECT scope, revision FROM gh_people WHERE id = ${person.id}`,
+  )
+  const grant = {
+    ...of!,
+    clientId: client.client_id,
+    subject: String(person.id),
+    redirectUri: CALLBACK,
+    challenge: CHALLENGE,
+    scopes: ['users:read'],
+    audience: undefined,
+    authenticatedAt: wallClock.now(),
+    nonce: undefined,
+  }
+  const create = () => app.db.write((tx) => issueCode(tx, grant, { clock: wallClock, random }))
+  return Promise.all(Array.from({ length: count }, create))
+}
+
 for (const { name } of databases) {
+  test(`exchanges at once commit together, and a code counts once [${name}]`, async (t) => {
+    const url = await freshUrl(t, name)
+    const fixture = await openOauthFixture(t, name, { url })
+    const anonymous = (await openService(t, name, { url })).as(undefined)
+    const nodes = [fixture, { ...fixture, anonymous }]
+    await exchange(fixture, await obtainCode(fixture))
+    const single = await createCodes(fixture, 32)
+    const replies = await Promise.all(single.map((code) => exchange(fixture, code)))
+    assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]))
+    assert.equal(new Set(replies.map(({ body }) => body.refresh_token)).size, 32)
+    assert.equal(await countSessions(fixture), 33)
+    if (name === 'postgres') {
+      const text = 'SELECT count(DISTINCT xmin::text) FROM gh_sessions'
+      const [row] = await fixture.app.db.arrays({ sql: '', text, values: [] })
+      assert.ok(Number(row![0]) < 20, `${row![0]} transactions`)
+    }
+    const twice = await createCodes(fixture, 8)
+    const pairs = await Promise.all(
+      twice.flatMap((code) => nodes.map((node) => exchange(node, code))),
+    )
+    for (const at of twice.keys()) {
+      const pair = pairs.slice(2 * at, 2 * at + 2).map(({ status }) => status)
+      assert.deepEqual(pair.toSorted(), [200, 400])
+    }
+    // The reuse of each code has ended its session, and no other one.
+    assert.equal(await countSessions(fixture), 33)
+  })
+
   test(`of concurrent exchanges on two nodes one opens a session [${name}]`, async (t) => {
     const url = await freshUrl(t, name)
     const fixture = await openOauthFixture(t, name, { url })
@@ -48,3 +109,32 @@ for (const { name } of databases) {
     assert.equal(await countSessions(fixture), before + 1)
   })
 }
+
+test('grants of a person do not wait for each other; a change of the person waits', async (t) => {
+  const url = await freshUrl(t, 'postgres')
+  const fixture = await openOauthFixture(t, 'postgres', { url })
+  const other = await openService(t, 'postgres', { url })
+  const admin = other.as(await other.key({ scopes: ['admin'], mode: 'live' }))
+  const code = await obtainCode(fixture)
+  const { id } = fixture.person
+  const waiting = `SELECT count(*) AS n FROM pg_locks
+    WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))`
+  let isChanged = false
+  const change = await fixture.app.db.write(async (tx) => {
+    assert.ok(await holdCredential(tx, 'users', id))
+    const exchanged = await exchange({ ...fixture, anonymous: other.as(undefined) }, code)
+    assert.equal(exchanged.status, 200)
+    const password = 'another correct horse'
+    const changing = admin.put(`/admin/users/${id}/password`, { password }).finally(() => {
+      isChanged = true
+    })
+    await eventually(
+      async () => tx.get({ sql: '', text: waiting, values: [] }),
+      (row) => Number(row!.n) > 0,
+    )
+    assert.equal(isChanged, false)
+    return { changing }
+  })
+  assert.equal((await change.changing).status, 204)
+  assert.equal(await countSessions(fixture), 0)
+})

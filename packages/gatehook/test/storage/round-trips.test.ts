@@ -85,6 +85,16 @@ test("a refresh of a client's session takes two round trips to PostgreSQL", asyn
   assert.equal(refresh.roundTrips, 2)
 })
 
+test('an exchange of a code takes three round trips to PostgreSQL', async (t) => {
+  const { options, count } = await createCounter(t)
+  const fixture = await openOauthFixture(t, 'postgres', options)
+  const codes: string[] = []
+  for (let n = 0; n < 8; n++) codes.push(await obtainCode(fixture))
+  const exchanged = await count(() => exchange(fixture, codes.pop()!))
+  t.diagnostic(JSON.stringify(exchanged))
+  assert.equal(exchanged.roundTrips, 3)
+})
+
 test('a write of one statement takes one round trip to PostgreSQL', async (t) => {
   const { url, traffic } = await startTrafficProxy(t, await migratedUrl(t, 'postgres'))
   const db = await openForTest(t, url)

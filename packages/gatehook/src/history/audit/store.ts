@@ -94,7 +94,7 @@ export async function recordAudit(
     salt: random.bytes(SALT_BYTES).toString('base64url'),
   }
   const row: AuditContent = { ...content, digest: digestOf(content) }
-  await tx.run(insert([...storedValues(row), trail.tag(row), entry.scope ?? actor.scope ?? null]))
+  tx.runLater(insert([...storedValues(row), trail.tag(row), entry.scope ?? actor.scope ?? null]))
   tx.afterCommit(trail.onCommit)
   return row.id
 }

@@ -78,14 +78,10 @@ export interface CodeExchange
 const redeem = prepareStatement(
   `UPDATE gh_oauth_codes SET used_at = ?, session_id = ?
    WHERE hash = ? AND used_at IS NULL AND expires_at > ? AND client_id = ? AND scope = ?
-   AND redirect_uri = ? AND challenge = ? RETURNING subject, scopes, audience, authenticated_at,
-   nonce, revision`,
+   AND redirect_uri = ? AND challenge = ? RETURNING scopes, audience, authenticated_at, nonce`,
 )
 
-type RedeemedCode = Pick<
-  CodeGrant,
-  'subject' | 'scopes' | 'audience' | 'authenticatedAt' | 'nonce' | 'revision'
->
+type RedeemedCode = Pick<CodeGrant, 'scopes' | 'audience' | 'authenticatedAt' | 'nonce'>
 
 /**
  * Marks a code as used and returns its grant. Returns undefined and writes nothing if the code is
@@ -101,10 +97,10 @@ export async function redeemCode(
   const values = [nowMs, sessionId, hash, nowMs, clientId, scope, redirectUri, challenge]
   const row = await tx.get<CodeRow>(redeem(values))
   if (!row) return undefined
-  const { subject, revision, authenticated_at: authenticatedAt } = row
+  const { authenticated_at: authenticatedAt } = row
   const audience = row.audience === null ? undefined : JSON.parse(row.audience)
   const nonce = row.nonce ?? undefined
-  return { subject, revision, authenticatedAt, nonce, scopes: JSON.parse(row.scopes), audience }
+  return { authenticatedAt, nonce, scopes: JSON.parse(row.scopes), audience }
 }
 
 /** Detaches the session of a reused code. Returns false if an earlier reuse did. */

@@ -43,6 +43,9 @@ export interface DeviceGrantRow extends Row {
   readonly state: 'pending' | 'approved' | 'denied' | 'used'
   readonly interval_s: number
   readonly polled_at: number | null
+  /** The person who approved it, with the revision at that time; null before. */
+  readonly subject: string | null
+  readonly revision: number | null
   readonly created_at: number
   readonly expires_at: number
 }
@@ -117,7 +120,7 @@ export async function insertDeviceGrant(
 }
 
 const COLUMNS = sql`hash, client_id, scope, scopes, audience, address, state, interval_s, polled_at,
-  created_at, expires_at`
+  subject, revision, created_at, expires_at`
 
 /** Returns the grant that waits for a person with a user code. */
 export const findByUserCode = (from: Reader, userCode: string, now: number) =>
@@ -162,11 +165,9 @@ export async function decideDeviceGrant(
 export async function redeemDeviceGrant(tx: Tx, hash: Uint8Array, clientId: string, now: number) {
   const row = await tx.get(sql`UPDATE gh_device_grants SET state = 'used'
     WHERE hash = ${hash} AND client_id = ${clientId} AND state = 'approved'
-      AND expires_at > ${now} RETURNING subject, scopes, audience, authenticated_at, revision`)
+      AND expires_at > ${now} RETURNING scopes, audience, authenticated_at`)
   if (!row) return undefined
   return {
-    subject: String(row.subject),
-    revision: Number(row.revision),
     authenticatedAt: Number(row.authenticated_at),
     scopes: JSON.parse(row.scopes) as string[],
     audience: row.audience === null ? undefined : (JSON.parse(row.audience) as string[]),

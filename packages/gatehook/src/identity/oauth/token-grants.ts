@@ -8,8 +8,9 @@ import { Failure } from '../../kernel/failure.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import { sha256 } from '../../kernel/secret.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
-import type { SignInApi } from '../people/login.ts'
-import type { Grant, TokenResponse, Tokens } from '../tokens/api.ts'
+import { runTogether } from '../../platform/storage/together.ts'
+import type { ConfirmedPerson, SignInApi } from '../people/login.ts'
+import type { Grant, OpenOptions, TokenResponse, Tokens } from '../tokens/api.ts'
 import { selectAudience } from '../tokens/audience.ts'
 import { intersectScopes } from '../tokens/identity-scopes.ts'
 import { type CodeExchange, detachSession, findCode, redeemCode } from './authorization-codes.ts'
@@ -54,24 +55,33 @@ const NO_SCOPE = -1 as Scope
 /** Thrown by a transaction that could not redeem the code; it wrote nothing. */
 const NOT_REDEEMED = Symbol('not redeemed')
 
-/** @see RFC 6749 §4.1.3, RFC 7636 §4.6 */
+/**
+ * The code names its person before the transaction, which then takes two round trips. Exchanges by
+ * one client for one customer may commit together.
+ *
+ * @see RFC 6749 §4.1.3, RFC 7636 §4.6
+ */
 const exchangeCode: IssueTokens = async (deps, request) => {
   const { client, parameters } = request
   const hash = sha256(requireParameter(parameters, 'code'))
+  const redirectUri = requireParameter(parameters, 'redirect_uri')
+  const code = await findCode(deps.db, hash)
   const exchange: CodeExchange = {
     hash,
     clientId: client.id,
     // Of a client of no customer, the scope is that of the person.
-    scope: client.scope ?? ((await findCode(deps.db, hash))?.scope as Scope) ?? NO_SCOPE,
-    redirectUri: requireParameter(parameters, 'redirect_uri'),
+    scope: client.scope ?? (code?.scope as Scope) ?? NO_SCOPE,
+    redirectUri,
     // A missing or malformed verifier yields '', which equals no challenge.
     challenge: computeChallenge(parameters.get('code_verifier') ?? '') ?? '',
   }
+  if (!code || code.used_at !== null) throw await diagnoseExchange(deps, request, exchange)
+  const { scope } = exchange
+  const person = { id: Number(code.subject), scope, revision: code.revision }
+  const redeem: Redeem = (tx, sessionId) => redeemCode(tx, exchange, sessionId, deps.clock.now())
   try {
-    return await openSession(deps, request, async (tx, sessionId) => {
-      const code = await redeemCode(tx, exchange, sessionId, deps.clock.now())
-      return code && { ...code, redirectUri: exchange.redirectUri }
-    })
+    const group = `code ${scope} ${client.id}`
+    return await openSession(deps, request, { person, redeem, redirectUri }, { group })
   } catch (error) {
     if (error === NOT_REDEEMED) throw await diagnoseExchange(deps, request, exchange)
     if (error instanceof Failure && error.code === 'invalid_credentials') throw invalidCode()
@@ -79,53 +89,71 @@ const exchangeCode: IssueTokens = async (deps, request) => {
   }
 }
 
-/** The decision of a person, as a code or a device grant stores it. */
+/** What a person decided, as a code or a device grant stores it. */
 interface Approval {
-  readonly subject: string
-  readonly revision: number
   readonly scopes: readonly string[]
   readonly audience: readonly string[] | undefined
-  readonly redirectUri?: string
   readonly thirdParty?: boolean
   /** When the person signed in; undefined without ID tokens. */
   readonly authenticatedAt?: number
   readonly nonce?: string | undefined
 }
 
+/** Marks an approval as used and returns it; undefined, and no effect, if it cannot be used. */
+type Redeem = (tx: Tx, sessionId: string) => Promise<Approval | undefined>
+
+/** A code or a device grant. */
+interface RedeemableGrant {
+  /** The person of the approval, at the time of it. */
+  readonly person: ConfirmedPerson
+  readonly redeem: Redeem
+  /** Undefined for a device grant. */
+  readonly redirectUri?: string
+}
+
 /** Opens a session in the transaction that redeems its approval. */
 async function openSession(
   deps: TokenGrantDeps,
   request: TokenRequest,
-  redeem: (tx: Tx, sessionId: string) => Promise<Approval | undefined>,
+  redeemable: RedeemableGrant,
+  options?: OpenOptions,
 ): Promise<TokenResponse> {
-  const response = await deps.tokens.openSession(async (tx, sessionId) => {
-    const approval = await redeem(tx, sessionId)
-    if (!approval) throw NOT_REDEEMED
-    return grantOf(tx, deps, request, approval, sessionId)
-  })
+  const response = await deps.tokens.openSession(
+    (tx, sessionId) => grantOf(tx, deps, request, redeemable, sessionId),
+    options,
+  )
   if (request.client.grantTypes.includes('refresh_token')) return response
   const { refresh_token: _, ...withoutRefreshToken } = response
   return withoutRefreshToken
 }
 
-/** Checks that client and person are unchanged, and returns the grant of the session. */
+/** Redeems, checks that client and person are unchanged, and returns the grant of the session. */
 async function grantOf(
   tx: Tx,
   deps: TokenGrantDeps,
   { client, actor, resources }: TokenRequest,
-  approval: Approval,
+  { person: approver, redeem, redirectUri }: RedeemableGrant,
   sessionId: string,
 ): Promise<Grant> {
-  const { subject, revision, audience, redirectUri, thirdParty, nonce } = approval
-  const { authenticatedAt: at } = approval
-  if (!(await holdClientAt(tx, client.id, redirectUri))) throw invalidCode()
   // An exception rolls back: the code is not used up.
+  const [approval, , person] = await runTogether(
+    tx,
+    async () => {
+      const redeemed = await redeem(tx, sessionId)
+      if (!redeemed) throw NOT_REDEEMED
+      return redeemed
+    },
+    async () => {
+      if (!(await holdClientAt(tx, client.id, redirectUri))) throw invalidCode()
+    },
+    () => deps.people.confirm(tx, approver),
+  )
+  const { audience, thirdParty, nonce, authenticatedAt: at } = approval
   const tokenAudience = selectAudience(resources, audience ?? [deps.tokens.audiences.standard()])
-  const person = await deps.people.confirm(tx, { id: Number(subject), revision })
   const scopes = intersectScopes(approval.scopes, client.scopes, person.scopes)
   const algorithm = client.idTokenAlgorithm
+  const { scope, customer, mode, subject } = person
   const detail = { subject, scopes }
-  const { scope, customer, mode } = person
   const entry = { actor, action: 'session.create', target: sessionId, scope, detail }
   await recordAudit(tx, entry, deps)
   const grant = {
@@ -177,10 +205,13 @@ const pollDevice: IssueTokens = async (deps, request) => {
   try {
     const grant = await findDeviceGrant(deps.db, hash)
     if (grant?.state === 'approved') {
-      return await openSession(deps, request, async (tx) => {
+      const { scope, subject, revision } = grant
+      const person = { id: Number(subject), scope: scope as Scope, revision: revision! }
+      const redeem: Redeem = async (tx) => {
         const approval = await redeemDeviceGrant(tx, hash, client.id, deps.clock.now())
         return approval && { ...approval, thirdParty: true }
-      })
+      }
+      return await openSession(deps, request, { person, redeem })
     }
   } catch (error) {
     if (error instanceof Failure && error.code === 'invalid_credentials') throw invalidCode()

@@ -79,6 +79,9 @@ export interface SignInName extends SignInPlace {
   readonly username: string
 }
 
+/** A person at an earlier instant. */
+export type ConfirmedPerson = Pick<Person, 'id' | 'scope' | 'revision'>
+
 /** The sign-in of people, as login, Basic and OAuth use it. */
 export interface SignInApi {
   /** The rows among which a sign-in name is unique (§4.8). */
@@ -89,10 +92,11 @@ export interface SignInApi {
    */
   signIn(name: SignInName, password: string, client: SignInClient): Promise<Person>
   /**
-   * Locks a person for the transaction that grants a session or a code. Throws
-   * `invalid_credentials` if password, name, role or scopes changed since `signIn`.
+   * Prevents the change of a person in the transaction that grants a session or a code; other
+   * grants do not wait. Throws `invalid_credentials` if password, name, role or scopes changed
+   * since `signIn`.
    */
-  confirm(tx: Tx, person: Pick<Person, 'id' | 'revision'>): Promise<Person>
+  confirm(tx: Tx, person: ConfirmedPerson): Promise<Person>
   /** Stores the instant of a sign-in with the password. */
   recordSignIn(tx: Tx, person: Pick<Person, 'id'>): Promise<void>
   /** Returns a person, and whether its customer is suspended; undefined if deleted or disabled. */
@@ -130,12 +134,15 @@ export function createSignInApi(
       if (!person) throw invalidCredentials()
       return person
     },
-    async confirm(tx, { id, revision }) {
-      const credential = await store.lockCredential(tx, resource, id)
-      if (credential?.revision !== revision || credential.disabled !== 0) throw invalidCredentials()
-      const person = await loadPerson(tx, credential, directory, claims)
-      if (!person) throw invalidCredentials()
-      return person
+    async confirm(tx, { id, scope, revision }) {
+      const [credential, row] = await runTogether(
+        tx,
+        () => store.holdCredential(tx, resource, id),
+        () => directory.find(tx, scope, id),
+      )
+      const isSame = credential?.revision === revision && credential.scope === scope
+      if (!row || !isSame || credential.disabled !== 0) throw invalidCredentials()
+      return toPerson(credential, row, directory, claims)
     },
     async recordSignIn(tx, { id }) {
       await store.updateLastSignIn(tx, resource, id, clock.now())

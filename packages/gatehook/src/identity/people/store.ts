@@ -66,6 +66,12 @@ const credential = prepareStatement(
 export const lockCredential = (tx: Tx, resource: string, id: number) =>
   tx.lock<CredentialRow>(credential([resource, id]))
 
+/** Returns a credential that nothing changes until the transaction ends; see `lockCredential`. */
+export async function holdCredential(tx: Tx, resource: string, id: number) {
+  const [row] = await tx.hold<CredentialRow>(credential([resource, id]))
+  return row
+}
+
 export const insertCredential = (tx: Tx, row: Omit<CredentialRow, 'disabled'>) =>
   tx.run(sql`INSERT INTO gh_people (resource, id, scope, customer, mode, name, username, folded,
     namespace, password, role, scopes, created_at, revision, confirmed)

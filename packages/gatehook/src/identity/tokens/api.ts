@@ -6,7 +6,7 @@
 import type { Actor } from '../../history/audit/actor.ts'
 import type { Failure } from '../../kernel/failure.ts'
 import type { Mode, Principal, Scope } from '../../kernel/principal.ts'
-import type { Reader, Tx } from '../../platform/storage/database.ts'
+import type { Reader, Tx, WriteOptions } from '../../platform/storage/database.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
 import { b, type JsonOf } from '../../protocol/fields/members.ts'
 import type { Route } from '../../protocol/http/call.ts'
@@ -76,6 +76,9 @@ export interface Grant {
 
 /** Computes a grant in the transaction that stores its session. */
 export type ComputeGrant = (tx: Tx, sessionId: string) => Promise<Grant>
+
+/** Sessions with the same `group` may commit together (`WriteOptions`). */
+export type OpenOptions = Pick<WriteOptions, 'group'>
 
 /** The body of an access token response (RFC 6749 §5.1, §4.3, §4.4, §5.3). */
 const tokenMembers = {
@@ -286,7 +289,7 @@ export interface Tokens {
    *   return { scope, customer, mode, clientId: LOGIN_CLIENT_ID, subject: '7', scopes }
    * })
    */
-  openSession(grant: Grant | ComputeGrant): Promise<SessionTokens>
+  openSession(grant: Grant | ComputeGrant, options?: OpenOptions): Promise<SessionTokens>
   /**
    * Issues one access token that ends like those of a session: with the client, and when its person
    * ends all sessions. There is no refresh token, and lists of sessions omit it (§16.8).

@@ -107,7 +107,8 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
         endsAt: session.ends_at,
       })
     }
-    const next = await db.write(async (tx): Promise<NextTokens | undefined> => {
+    const expected = sessionPersons.get(id)
+    const rotate = async (tx: Tx): Promise<NextTokens | undefined> => {
       const rotation = store.rotateRefreshToken(tx, {
         id,
         presentedHash: hash,
@@ -117,7 +118,6 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
         expiresAt: now + lifetimes.idleMs,
         accessUntil: now + lifetimes.accessMs,
       })
-      const expected = tx.hasRoundTrips ? sessionPersons.get(id) : undefined
       const expectedPerson = expected && findPerson(tx, lookup, expected)
       // Without a rotation the person does not matter, nor does an exception of the claims' hook.
       expectedPerson?.catch(() => {})
@@ -151,7 +151,10 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
         await auditReplay(tx, deps, session, 'token.refresh_race', actor)
       }
       return undefined // the transaction commits; the request fails
-    })
+    }
+    // One that finds no current token locks the session, so it runs alone (`WriteOptions.group`).
+    const group = expected && `refresh ${expected.scope} ${presenter?.clientId}`
+    const next = await db.write(rotate, group === undefined ? {} : { group })
     if (!next) throw new Failure('invalid_grant')
     return { ...signDraft(next.access), refresh_token: next.refreshToken }
   }

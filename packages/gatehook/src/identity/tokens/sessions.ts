@@ -7,7 +7,7 @@ import type { Scope } from '../../kernel/principal.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import { draftAccessToken, signDraft } from './access-token.ts'
-import type { ComputeGrant, Grant, TokenBound, Tokens } from './api.ts'
+import type { ComputeGrant, Grant, OpenOptions, TokenBound, Tokens } from './api.ts'
 import { createRefresh, type RefreshDeps } from './refresh.ts'
 import {
   classifyRefreshToken,
@@ -53,10 +53,11 @@ export function createSessions(deps: SessionDeps): SessionOperations {
   const issueIn = createIssue(deps)
 
   return {
-    async openSession(grant) {
+    async openSession(grant, options) {
       const id = createTimeOrderedId('ses_', clock.now(), random)
       const refreshToken = createRefreshToken(tagKeys.current, random, id)
-      const response = await issueIn({ id, endsAt: Number.POSITIVE_INFINITY }, grant, refreshToken)
+      const bound = { id, endsAt: Number.POSITIVE_INFINITY }
+      const response = await issueIn(bound, grant, { ...options, refreshToken })
       return { ...response, refresh_token: refreshToken }
     },
 
@@ -117,7 +118,7 @@ function createIssue(deps: SessionDeps) {
   return async (
     { id, endsAt: bound }: Required<TokenBound>,
     given: Grant | ComputeGrant,
-    refreshToken?: string,
+    { refreshToken, ...options }: OpenOptions & { readonly refreshToken?: string } = {},
   ) => {
     const key = await keys.findCurrentKey()
     const now = clock.now()
@@ -125,7 +126,7 @@ function createIssue(deps: SessionDeps) {
     const draft = await db.write(async (tx) => {
       const grant = typeof given === 'function' ? await given(tx, id) : given
       const access = draftAccessToken(deps, key, grant, now, { id, endsAt })
-      await store.insertSession(tx, {
+      store.insertSession(tx, {
         id,
         scope: grant.scope,
         customer: grant.customer,
@@ -142,7 +143,7 @@ function createIssue(deps: SessionDeps) {
         access_until: access.expiresAt,
       })
       return access
-    })
+    }, options)
     return signDraft(draft)
   }
 }

@@ -105,8 +105,8 @@ const insert = prepareStatement(
    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 )
 
-export const insertSession = (tx: Tx, row: NewSession) =>
-  tx.run(
+export const insertSession = (tx: Tx, row: NewSession): void =>
+  tx.runLater(
     insert([
       row.id,
       row.scope,
