@@ -75,10 +75,15 @@ export interface CodeExchange
   readonly hash: Uint8Array
 }
 
+/**
+ * `IS TRUE` hides scope and client: by their index, PostgreSQL without statistics would read all
+ * codes of the client instead of the one with the hash.
+ */
 const redeem = prepareStatement(
   `UPDATE gh_oauth_codes SET used_at = ?, session_id = ?
-   WHERE hash = ? AND used_at IS NULL AND expires_at > ? AND client_id = ? AND scope = ?
-   AND redirect_uri = ? AND challenge = ? RETURNING scopes, audience, authenticated_at, nonce`,
+   WHERE hash = ? AND used_at IS NULL AND expires_at > ?
+   AND (scope = ? AND client_id = ? AND redirect_uri = ? AND challenge = ?) IS TRUE
+   RETURNING scopes, audience, authenticated_at, nonce`,
 )
 
 type RedeemedCode = Pick<CodeGrant, 'scopes' | 'audience' | 'authenticatedAt' | 'nonce'>
@@ -94,7 +99,7 @@ export async function redeemCode(
   sessionId: string,
   nowMs: number,
 ): Promise<RedeemedCode | undefined> {
-  const values = [nowMs, sessionId, hash, nowMs, clientId, scope, redirectUri, challenge]
+  const values = [nowMs, sessionId, hash, nowMs, scope, clientId, redirectUri, challenge]
   const row = await tx.get<CodeRow>(redeem(values))
   if (!row) return undefined
   const { authenticated_at: authenticatedAt } = row

@@ -10,7 +10,7 @@ import { sha256 } from '../../kernel/secret.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { runTogether } from '../../platform/storage/together.ts'
 import type { ConfirmedPerson, SignInApi } from '../people/login.ts'
-import type { Grant, OpenOptions, TokenResponse, Tokens } from '../tokens/api.ts'
+import type { Grant, SessionOptions, TokenResponse, Tokens } from '../tokens/api.ts'
 import { selectAudience } from '../tokens/audience.ts'
 import { intersectScopes } from '../tokens/identity-scopes.ts'
 import { type CodeExchange, detachSession, findCode, redeemCode } from './authorization-codes.ts'
@@ -89,7 +89,7 @@ const exchangeCode: IssueTokens = async (deps, request) => {
   }
 }
 
-/** What a person decided, as a code or a device grant stores it. */
+/** The decision of a person, as a code or a device grant stores it. */
 interface Approval {
   readonly scopes: readonly string[]
   readonly audience: readonly string[] | undefined
@@ -116,7 +116,7 @@ async function openSession(
   deps: TokenGrantDeps,
   request: TokenRequest,
   redeemable: RedeemableGrant,
-  options?: OpenOptions,
+  options?: SessionOptions,
 ): Promise<TokenResponse> {
   const response = await deps.tokens.openSession(
     (tx, sessionId) => grantOf(tx, deps, request, redeemable, sessionId),

@@ -78,7 +78,7 @@ export interface Grant {
 export type ComputeGrant = (tx: Tx, sessionId: string) => Promise<Grant>
 
 /** Sessions with the same `group` may commit together (`WriteOptions`). */
-export type OpenOptions = Pick<WriteOptions, 'group'>
+export type SessionOptions = Pick<WriteOptions, 'group'>
 
 /** The body of an access token response (RFC 6749 §5.1, §4.3, §4.4, §5.3). */
 const tokenMembers = {
@@ -289,7 +289,7 @@ export interface Tokens {
    *   return { scope, customer, mode, clientId: LOGIN_CLIENT_ID, subject: '7', scopes }
    * })
    */
-  openSession(grant: Grant | ComputeGrant, options?: OpenOptions): Promise<SessionTokens>
+  openSession(grant: Grant | ComputeGrant, options?: SessionOptions): Promise<SessionTokens>
   /**
    * Issues one access token that ends like those of a session: with the client, and when its person
    * ends all sessions. There is no refresh token, and lists of sessions omit it (§16.8).

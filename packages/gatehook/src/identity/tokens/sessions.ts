@@ -7,7 +7,7 @@ import type { Scope } from '../../kernel/principal.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import { draftAccessToken, signDraft } from './access-token.ts'
-import type { ComputeGrant, Grant, OpenOptions, TokenBound, Tokens } from './api.ts'
+import type { ComputeGrant, Grant, SessionOptions, TokenBound, Tokens } from './api.ts'
 import { createRefresh, type RefreshDeps } from './refresh.ts'
 import {
   classifyRefreshToken,
@@ -118,7 +118,7 @@ function createIssue(deps: SessionDeps) {
   return async (
     { id, endsAt: bound }: Required<TokenBound>,
     given: Grant | ComputeGrant,
-    { refreshToken, ...options }: OpenOptions & { readonly refreshToken?: string } = {},
+    { refreshToken, ...options }: SessionOptions & { readonly refreshToken?: string } = {},
   ) => {
     const key = await keys.findCurrentKey()
     const now = clock.now()
