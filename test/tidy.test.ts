@@ -148,6 +148,19 @@ test('one file each uses the outside world', () => {
   }
 })
 
+test('a module that reads bytes of others parses them by `parseJsonBody`, which counts values', () => {
+  const readers = ['outbound/transport/', 'declare/forwards/', 'protocol/http/']
+  const parsers = engine
+    .filter((path) => readers.some((folder) => path.startsWith(ENGINE + folder)))
+    .filter((path) => /JSON\.parse\(|\.json\(\)/.test(codeOf(path)))
+  // `mount.ts` reads responses of this process.
+  const files = ['protocol/http/json-body.ts', 'protocol/http/mount.ts']
+  assert.deepEqual(
+    parsers.sort(),
+    files.map((file) => ENGINE + file),
+  )
+})
+
 test('a test removes no folder before what writes in it has ended', () => {
   const early = typescript
     .filter((path) => /^(test|packages\/[^/]+\/test)\//.test(path))

@@ -30,7 +30,7 @@ const media = await load('protocol/http/content-negotiation.ts')
 const { requireMatch } = await load('protocol/http/conditional.ts')
 const { readCookie } = await load('protocol/http/cookies.ts')
 const { createCors } = await load('protocol/http/cors.ts')
-const { parseJsonBody } = await load('protocol/http/json-body.ts')
+const { itemTexts, memberTexts, parseJsonBody } = await load('protocol/http/json-body.ts')
 const { readIdempotencyKey } = await load('protocol/idempotency/key.ts')
 const { parseToken } = await load('identity/tokens/access-token.ts')
 const { parseSessionId } = await load('identity/tokens/refresh-token.ts')
@@ -158,6 +158,8 @@ const parsers: readonly Parser[] = [
     matchesRedirectUri(text, ['http://127.0.0.1/a'])
   }),
   parser('a form', BODY, ['a=b&'], (text) => parseForm({ query: noQuery, bytes: bytesOf(text) })),
+  parser('the members of a JSON text', BODY, ['"', '[', '{"a":'], memberTexts),
+  parser('the items of a JSON text', BODY, ['"', '[', '{"a":'], itemTexts),
   parser('a JSON body', BODY, ['"', '[', '{"a":'], (text) => parseJsonBody(bytesOf(text))),
   parser('an array of a JSON body', BODY / 4, [], (text) =>
     parseJsonBody(bytesOf(JSON.stringify(text.split('')))),

@@ -64,14 +64,17 @@ test('undeclared members pass as they are; declared ones are strict', () => {
     assert.equal(convert(body, 'v1'), `{"no":7,"more":1,"lines":[{"n":1,"x":${big}}],${further}}`)
   }
   assert.equal(convert(textOf('"a":1,"a":2'), 'v2'), textOf('"a":1,"a":2').toString())
-  const nested = textOf(`"a":${'['.repeat(1e5)}${']'.repeat(1e5)}`)
+  const nested = textOf(`"a":${'['.repeat(4e4)}${']'.repeat(4e4)}`)
   assert.equal(convert(nested, 'v2'), nested.toString())
+  assert.equal(JSON.parse(convert(nested, 'v1')).no, 7)
   for (const bad of [
     textOf('"id":8'),
     textOf('"a":1', { n: big }),
     textOf('"a":1', { more: `{"x":${big}}` }),
     textOf('"a":1', { more: '"\\u0000"' }),
     textOf('"a":1', { more: deep }),
+    textOf(`"a":[${'{},'.repeat(60_000)}{}]`),
+    textOf(`"a":${'""'.repeat(200_000)}`),
   ]) {
     assert.throws(() => convert(bad, 'v2'), InvalidOutput, bad.toString().slice(0, 99))
   }

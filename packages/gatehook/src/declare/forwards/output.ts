@@ -7,13 +7,11 @@ import { createObjectReader } from '../../protocol/fields/reader.ts'
 import { isPlainObject } from '../../protocol/fields/reading.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import type { MemberSpec, MemberSpecs } from '../../protocol/fields/spec.ts'
-import { parseJsonBody } from '../../protocol/http/json-body.ts'
+import { itemTexts, memberTexts, parseJsonBody } from '../../protocol/http/json-body.ts'
 import { bodyFormIn, type DeclaredMembers, newestMembers } from '../resources/body-versions.ts'
 import type { AnyRow } from '../resources/resource.ts'
 import { LIST_MAX, memberSpecsOf } from '../resources/route-output.ts'
 import { toWire } from '../resources/validate.ts'
-
-const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown }
 
 /** The body of an upstream violates its declaration; the message is for the log. */
 export class InvalidOutput extends Error {}
@@ -46,34 +44,39 @@ export function createOutputConverter(
     if (!isPlainObject(body)) throw new InvalidOutput(`${place} the body is not an object`.trim())
     return requireValid(read(declaredPart(newest, body)), place)
   }
-  /** Returns an object in a version, from its values and its members as they were sent. */
-  const convert = (values: AnyRow, exact: AnyRow, version: string, place: string): AnyRow => {
+  /** Returns the text of an object in a version, from its values and its text as it was sent. */
+  const convert = (values: AnyRow, text: string, version: string, place: string): string => {
     const { specs, chain, read: readOlder } = forms.get(version)!
     const older = toWire(specs, chain.down({ ...nulls, ...values }))
     requireValid(readOlder(declaredPart(specs, older)), place)
-    const converted = Object.keys(specs).map((name) => [
-      name,
-      Object.hasOwn(chain.renamed, name) ? older[name] : exact[name],
-    ])
-    const further = Object.entries(exact).filter(
-      ([name]) => !Object.hasOwn(newest, name) && !Object.hasOwn(specs, name),
-    )
-    return Object.fromEntries([...converted, ...further])
+    // Unconverted members keep their digits.
+    const texts = memberTexts(text)
+    const converted = new Map<string, string>()
+    for (const name of Object.keys(specs)) {
+      const isChanged = Object.hasOwn(chain.renamed, name)
+      const member = isChanged ? JSON.stringify(older[name]) : texts.get(name)
+      if (member !== undefined) converted.set(name, member)
+    }
+    for (const [name, member] of texts) {
+      if (!Object.hasOwn(newest, name) && !Object.hasOwn(specs, name)) converted.set(name, member)
+    }
+    return objectText(converted)
   }
   const convertObject: ConvertOutput = (bytes, version) => {
     const body = parseBody(bytes, { members: newest })
     const values = readNewest(body, '')
     if (forms.get(version)!.chain.isEmpty) return textOf(body as AnyRow, bytes)
-    return stringify(convert(values, parseExactly(bytes) as AnyRow, version, ''))
+    return convert(values, utf8.decode(bytes), version, '')
   }
   const convertList: ConvertOutput = (bytes, version) => {
     const body = parseBody(bytes, { items: { members: newest } as MemberSpec })
     if (!Array.isArray(body)) throw new InvalidOutput('the body is not a list')
     if (body.length > LIST_MAX) throw new InvalidOutput(`the list has more than ${LIST_MAX} items`)
     const values = body.map((item, at) => readNewest(item, `/${at}`))
-    if (forms.get(version)!.chain.isEmpty) return utf8.decode(bytes).trim()
-    const exact = parseExactly(bytes) as AnyRow[]
-    return stringify(values.map((item, at) => convert(item, exact[at]!, version, `/${at}`)))
+    const text = utf8.decode(bytes).trim()
+    if (forms.get(version)!.chain.isEmpty) return text
+    const items = itemTexts(text).map((item, at) => convert(values[at]!, item, version, `/${at}`))
+    return `[${items.join()}]`
   }
   return isList ? convertList : convertObject
 }
@@ -90,32 +93,15 @@ const openSpecs = (members: Parameters<typeof memberSpecsOf>[0]): FieldSpecs =>
 /** Parses a body, and its declared members strictly. */
 function parseBody(bytes: Uint8Array, declared: Parameters<typeof isDeclared>[0]): unknown {
   try {
-    return parseJsonBody(bytes, (path) => isDeclared(declared, path))
+    return parseJsonBody(bytes, { isStrict: (path) => isDeclared(declared, path) })
   } catch (error) {
     throw new InvalidOutput(error instanceof Failure ? error.message : 'the body is not JSON')
   }
 }
 
-/** Parses a body that was validated. Numbers keep their digits. */
-const parseExactly = (bytes: Uint8Array): unknown =>
-  withinStack(() =>
-    JSON.parse(utf8.decode(bytes), (_name, value: unknown, context?: { source?: string }) => {
-      const text = typeof value === 'number' ? context?.source : undefined
-      return text === undefined || text === String(value) ? value : rawJSON(text)
-    }),
-  )
-
-const stringify = (value: unknown): string => withinStack(() => JSON.stringify(value))
-
-/** Runs a function that recurs into a value. */
-function withinStack<T>(run: () => T): T {
-  try {
-    return run()
-  } catch (error) {
-    if (error instanceof RangeError) throw new InvalidOutput('the body is nested too deep')
-    throw error
-  }
-}
+/** Returns the text of an object; that of its members is JSON. */
+const objectText = (members: ReadonlyMap<string, string>): string =>
+  `{${Array.from(members, ([name, text]) => `${JSON.stringify(name)}:${text}`).join()}}`
 
 function requireValid(
   { values, errors }: ReturnType<ReturnType<typeof createObjectReader>>,
@@ -130,8 +116,9 @@ function requireValid(
 function textOf(body: AnyRow, bytes: Uint8Array): string {
   const isEmpty = Object.keys(body).every((name) => name === '_warnings')
   if (body._warnings !== undefined || isEmpty) {
-    const { _warnings, ...rest } = parseExactly(bytes) as AnyRow
-    return stringify(rest)
+    const texts = memberTexts(utf8.decode(bytes))
+    texts.delete('_warnings')
+    return objectText(texts)
   }
   return utf8.decode(bytes).trim()
 }

@@ -3,11 +3,11 @@
  * server reads each relation of a page with one statement, those inside values with few (§15.9).
  * Every row has the shape of the caller's version.
  */
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { holdsScope } from '../../identity/access/scopes.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { RowId } from '../../kernel/row-id.ts'
 import type { Reader, Value } from '../../platform/storage/database.ts'
-import { isPlainObject } from '../../protocol/fields/reading.ts'
 import { ITEMS_BYTES_MAX, sizeOf } from '../../protocol/http/answer-budget.ts'
 import type { Call } from '../../protocol/http/call.ts'
 import { parameterFailure } from '../../protocol/http/query.ts'
@@ -18,11 +18,13 @@ import {
   type PageExpansion,
   withMembers,
 } from '../../protocol/lists/expanded-page.ts'
+import { nextRows } from '../../protocol/lists/wide-rows.ts'
 import { reachesResource } from './agent-reach.ts'
 import type { ApiResource } from './api-resources.ts'
 import type { ApiEntry } from './catalog-entry.ts'
 import { columnFields } from './computed.ts'
-import { idsInside, mapInside } from './inner-references.ts'
+import { textWithRows, withRows } from './expanded-values.ts'
+import { idsInside } from './inner-references.ts'
 import type { RowReach } from './ownership.ts'
 import {
   EXPAND_DEPTH_MAX,
@@ -80,7 +82,8 @@ export function readExpansion(
     key: keyOf(relations),
     omits: omittedFields(relations),
     maxRowBytes: maxRowBytesOf(relations),
-    read: (reader, rows, most) => readMembers(reader, { view, relations }, rows, { left: most }),
+    read: (reader, rows, most) =>
+      readMembers(reader, { view, relations }, rows, new ReadBudget(most)),
   }
 }
 
@@ -183,9 +186,25 @@ const maxRowBytesOf = (relations: readonly ExpandedRelation[]): number =>
     0,
   )
 
-/** The bytes that still fit in the response; negative beyond them. */
-interface ReadBudget {
+/** Work between two turns of other requests, in characters of JSON. */
+const TURN_CHARACTERS = 65_536
+
+class ReadBudget {
+  /** The bytes that still fit in the response; negative beyond them. */
   left: number
+  #characters = 0
+
+  constructor(left: number) {
+    this.left = left
+  }
+
+  /** Counts a text that is parsed or encoded; other requests run after some of them. */
+  turnAfter(text: string): Promise<void> | undefined {
+    this.#characters += text.length
+    if (this.#characters < TURN_CHARACTERS) return undefined
+    this.#characters = 0
+    return nextTick()
+  }
 }
 
 /** Relations, and the view of the rows that have them. */
@@ -222,10 +241,9 @@ async function readMembers(
   }
   for (const field of new Set(relations.flatMap(({ relation }) => innerField(relation) ?? []))) {
     const inner = relations.filter(({ relation }) => innerField(relation) === field)
-    const fields = new Set([field])
-    const values = rows.map((row) => JSON.parse(view.item(row, { fields }))[field] as unknown)
-    if (!(await expandValues(reader, inner, values, budget))) return undefined
-    for (const [at, value] of values.entries()) add(at, field, JSON.stringify(value))
+    const texts = await readValues(reader, { view, relations: inner }, { field, rows }, budget)
+    if (!texts) return undefined
+    for (const [at, text] of texts.entries()) add(at, field, text)
   }
   return members
 }
@@ -237,41 +255,59 @@ const innerField = (relation: Relation): string | undefined =>
 const INNER_ROWS_MAX = 1_000
 
 /**
- * Adds rows to the objects that refer to them, in place. Returns false if they do not fit: each
- * copy of a row counts.
+ * Returns the JSON text of a field in each row, with the rows to which its value refers. Undefined
+ * if they do not fit: each copy of a row counts. One value at a time is parsed, and no read row.
  */
-async function expandValues(
+async function readValues(
   reader: Reader,
-  relations: readonly ExpandedRelation[],
-  values: unknown[],
+  { view, relations }: ExpandedRows,
+  { field, rows }: { readonly field: string; readonly rows: readonly (readonly Value[])[] },
   budget: ReadBudget,
-): Promise<boolean> {
-  for (const expanded of relations) {
-    const { steps, member } = expanded.relation as InnerRelation
-    const ids = new Set(values.flatMap((value) => [...idsInside(value, steps).keys()]))
-    if (ids.size > INNER_ROWS_MAX && values.length > 1) return false
-    const texts = await readTexts(reader, expanded, ids, budget)
-    if (!texts) return false
-    const rows = new Map([...texts].map(([id, text]) => [id, JSON.parse(text) as unknown]))
-    const rowOf = (id: unknown): unknown => {
-      const text = texts.get(id as RowId)
-      budget.left -= text === undefined ? 0 : sizeOf(text)
-      // The id remains for a row out of the caller's reach.
-      return (budget.left >= 0 && rows.get(id as RowId)) || id
-    }
-    const place = member === undefined ? steps : steps.slice(0, -1)
-    const change = (inner: unknown): unknown => {
-      if (member === undefined) return rowOf(inner)
-      if (!isPlainObject(inner)) return inner
-      return { ...inner, [member]: rowOf(inner[steps.at(-1)!] ?? null) }
-    }
-    for (const [at, value] of values.entries()) values[at] = mapInside(value, place, change)
-    if (budget.left < 0) return false
+): Promise<string[] | undefined> {
+  const fields = new Set([field])
+  const readValue = async (row: readonly Value[]): Promise<unknown> => {
+    const text = view.item(row, { fields })
+    await budget.turnAfter(text)
+    return (JSON.parse(text) as Record<string, unknown>)[field]
   }
-  return true
+  const inner = relations.map((expanded) => ({
+    expanded,
+    relation: expanded.relation as InnerRelation,
+    ids: new Set<RowId>(),
+  }))
+  for (const row of rows) {
+    const value = await readValue(row)
+    for (const { relation, ids } of inner) {
+      for (const id of idsInside(value, relation.steps).keys()) ids.add(id)
+    }
+  }
+  const textsOf = new Map<InnerRelation, ReadonlyMap<RowId, string>>()
+  for (const { expanded, relation, ids } of inner) {
+    if (ids.size > INNER_ROWS_MAX && rows.length > 1) return undefined
+    const texts = await readTexts(reader, expanded, ids, budget)
+    if (!texts) return undefined
+    textsOf.set(relation, texts)
+  }
+  const values: string[] = []
+  for (const row of rows) {
+    let value = await readValue(row)
+    for (const [relation, texts] of textsOf) {
+      value = withRows(value, relation, (id) => {
+        const text = texts.get(id)
+        budget.left -= text === undefined ? 0 : sizeOf(text)
+        return budget.left < 0 ? undefined : text
+      })
+    }
+    if (budget.left < 0) return undefined
+    values.push(textWithRows(value))
+  }
+  return values
 }
 
-/** Reads the rows of a relation, 128 by each statement. Returns the JSON text of each by its id. */
+/**
+ * Reads the rows of a relation, 128 by each statement, and fewer large ones. Returns the JSON text
+ * of each by its id.
+ */
 async function readTexts(
   reader: Reader,
   { entry, reach, shape, relations }: ExpandedRelation,
@@ -279,16 +315,29 @@ async function readTexts(
   budget: ReadBudget,
 ): Promise<Map<RowId, string> | undefined> {
   const present = [...ids].filter((id) => id !== null)
-  const related = await entry.rows.store.findAll(reader, reach, present)
+  const { maxRowBytes = 0 } = entry.collection
   const { view } = shape
   const fields = fieldsWithout(view, omittedFields(relations))
   const options = fields ? { fields } : {}
   const texts = new Map<RowId, string>()
-  for (const row of related) {
-    const text = view.item(row, options)
-    budget.left -= sizeOf(text)
-    if (budget.left < 0) return undefined
-    texts.set(row[0] as RowId, text)
+  const related: Value[][] = []
+  let bytes = 0
+  for (let from = 0; from < present.length; ) {
+    const free = budget.left
+    const isWide = maxRowBytes * (present.length - from) > free
+    const to = isWide ? from + nextRows({ maxRowBytes, rows: from, bytes, free }) : present.length
+    const found = await entry.rows.store.findAll(reader, reach, present.slice(from, to))
+    for (const row of found) {
+      const text = view.item(row, options)
+      const textBytes = sizeOf(text)
+      bytes += textBytes
+      budget.left -= textBytes
+      if (budget.left < 0) return undefined
+      texts.set(row[0] as RowId, text)
+      await budget.turnAfter(text)
+    }
+    if (relations.length > 0) related.push(...found)
+    from = to
   }
   if (relations.length === 0) return texts
   const members = await readMembers(reader, { view, relations }, related, budget)

@@ -24,6 +24,7 @@ import type {
 } from './call.ts'
 import { type Egress, type Hold, overloadFailure } from './egress.ts'
 import type { Ingress } from './ingress.ts'
+import { JSON_VALUES_MAX } from './json-body.ts'
 import { connectionOf } from './mounted-request.ts'
 import { ownerOf } from './owner.ts'
 import type { formatProblem } from './problem.ts'
@@ -68,7 +69,7 @@ export interface HttpLimits {
 
 export const defaultLimits: HttpLimits = {
   bodyBytes: 1_048_576,
-  bodyValues: 50_000,
+  bodyValues: JSON_VALUES_MAX,
   discardBytes: 8 * 1_048_576,
   urlBytes: 8192,
   headerBytes: 16_384,

@@ -1,12 +1,15 @@
 /**
- * Parses JSON bodies strictly (§10.4). It rejects input that `JSON.parse` accepts silently:
- * duplicate members, prototype keys, numbers that lose digits, lone surrogates. Pure.
+ * Parses JSON bodies strictly (§10.4), once their values are counted (§11.5). It rejects input that
+ * `JSON.parse` accepts silently: duplicate members, prototype keys, numbers that lose digits, lone
+ * surrogates. Every JSON text of others is parsed here. Pure.
  */
 import { Failure } from '../../kernel/failure.ts'
 import type { MistakeCode } from '../../kernel/mistakes.ts'
 import { findNumberMistake } from '../fields/json-number.ts'
 
 export const MAX_DEPTH = 32
+/** The most values of a JSON text, whoever sends it. */
+export const JSON_VALUES_MAX = 50_000
 
 /**
  * Counts the values of a JSON text without parsing it: one more than its commas and opening
@@ -19,9 +22,13 @@ export function countJsonValues(bytes: Uint8Array, max: number): number {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
   const mark = /[",[{]/g
   let count = 1
+  let strings = 0
   for (let match = mark.exec(text); match && count <= max; match = mark.exec(text)) {
-    if (match[0] === '"') mark.lastIndex = endOfString(text, match.index) + 1
-    else count++
+    if (match[0] === '"') {
+      mark.lastIndex = endOfString(text, match.index) + 1
+      // A value is at most one string, and the name of a member another one.
+      if (++strings > 2 * max) return max + 1
+    } else count++
   }
   return count
 }
@@ -32,13 +39,27 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 /** Returns whether the value at a path may have no mistake; a path names members and elements. */
 type IsStrict = (path: Iterable<string | number>) => boolean
 
+interface JsonBounds {
+  readonly maxValues?: number
+  /** Default: everywhere. */
+  readonly isStrict?: IsStrict
+  /** Called with the number of values before they are parsed; can throw. */
+  readonly admit?: (values: number) => void
+}
+
 /**
- * Parses a body.
+ * Parses a body, whose bytes are bounded.
  *
- * @param isStrict - default: everywhere
- * @throws `invalid_json` (400) with the mistake and its position as a JSON pointer.
+ * @throws `payload_too_large` (413) beyond the bound of values, before the text is parsed;
+ *   `invalid_json` (400) with the mistake and its position as a JSON pointer.
  */
-export function parseJsonBody(bytes: Uint8Array, isStrict: IsStrict = () => true): unknown {
+export function parseJsonBody(
+  bytes: Uint8Array,
+  { maxValues = JSON_VALUES_MAX, isStrict = () => true, admit }: JsonBounds = {},
+): unknown {
+  const values = countJsonValues(bytes, maxValues)
+  if (values > maxValues) throw tooManyValues(maxValues)
+  admit?.(values)
   let text: string
   try {
     text = utf8.decode(bytes)
@@ -55,6 +76,54 @@ export function parseJsonBody(bytes: Uint8Array, isStrict: IsStrict = () => true
   }
   checkStrictly(text, isStrict)
   return value
+}
+
+export const tooManyValues = (max: number): Failure =>
+  new Failure('payload_too_large', `The body has more than ${max.toLocaleString('en')} values.`)
+
+/**
+ * Returns the JSON text of each member of an object, whose text is valid: all digits of its
+ * numbers, whatever its depth. Of repeated members the last one remains, as in `JSON.parse`.
+ */
+export function memberTexts(text: string): Map<string, string> {
+  const members = new Map<string, string>()
+  for (const [name, member] of partsOf(text)) members.set(name ?? '', member)
+  return members
+}
+
+/** Returns the JSON text of each item of an array, whose text is valid. */
+export const itemTexts = (text: string): string[] => Array.from(partsOf(text), ([, item]) => item)
+
+/** Returns the text of each part of an object or an array; a part of an object has a name. */
+function* partsOf(text: string): Generator<[name: string | undefined, part: string]> {
+  const mark = /[",:[\]{}]/g
+  let depth = 0
+  let nameNext = false
+  let isObject = false
+  let name: string | undefined
+  let from = 0
+  for (let match = mark.exec(text); match; match = mark.exec(text)) {
+    const { 0: character, index } = match
+    if (character === '"') {
+      const end = endOfString(text, index) + 1
+      mark.lastIndex = end
+      if (nameNext) name = JSON.parse(text.slice(index, end)) as string
+      nameNext = false
+      continue
+    }
+    const opens = character === '{' || character === '['
+    const closes = character === '}' || character === ']'
+    if (depth === 1 && (closes || character === ',')) {
+      const part = text.slice(from, index).trim()
+      if (part !== '') yield [name, part]
+    }
+    if (opens && depth === 0) isObject = character === '{'
+    depth += Number(opens) - Number(closes)
+    if (depth === 1 && !closes) {
+      from = mark.lastIndex
+      nameNext = isObject && character !== ':'
+    }
+  }
 }
 
 /** An open object or array during the scan. */

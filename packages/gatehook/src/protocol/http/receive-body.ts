@@ -12,7 +12,7 @@ import {
   unsupportedMediaType,
 } from './content-negotiation.ts'
 import { type Ingress, tooManyBodies } from './ingress.ts'
-import { countJsonValues, parseJsonBody } from './json-body.ts'
+import { parseJsonBody, tooManyValues } from './json-body.ts'
 import { MediaBody } from './media-body.ts'
 import { ownerOf } from './owner.ts'
 
@@ -78,7 +78,7 @@ export const PROOF_VALUES = 1_000
 
 /** The memory of a parsed value, beside its text. */
 const VALUE_BYTES = 64
-/** The memory of a large JSON body beside its bytes: the decoded text, and its values. */
+/** The memory of a large JSON body, or of a proof, beside its bytes: the decoded texts. */
 const PARSED_FACTOR = 2
 
 interface ReceivedBody {
@@ -107,7 +107,7 @@ function limitsFor(
 function acceptBody(
   exchange: ReceivingCall,
   operation: Operation,
-  { bodyValues }: BodyLimits,
+  { bodyBytes, bodyValues }: BodyLimits,
   { bytes, hold }: ReceivedBody,
 ): undefined {
   exchange.bytes = bytes
@@ -115,12 +115,19 @@ function acceptBody(
     exchange.body = new MediaBody(exchange.headers['content-type'] ?? '', bytes)
   } else if (bytes.length > 0) {
     const isJson = isJsonType(exchange.headers['content-type'] ?? '')
-    const values = isJson ? countJsonValues(bytes, bodyValues) : countParameters(bytes, bodyValues)
-    if (values > bodyValues) throw tooManyValues(bodyValues)
-    const isLarge = bytes.length > exchange.context.limits.bodyBytes
-    const parsedBytes = isJson && isLarge ? PARSED_FACTOR * bytes.length : 0
-    if (hold?.grow(values * VALUE_BYTES + parsedBytes)) throw tooManyBodies()
-    if (isJson) exchange.body = parseJsonBody(bytes)
+    const { limits } = exchange.context
+    const isLarge = isJson && bytes.length > limits.bodyBytes
+    const isProof = bodyBytes < limits.bodyBytes
+    const parsedBytes = isLarge || isProof ? PARSED_FACTOR * bytes.length : 0
+    const admit = (values: number) => {
+      if (hold?.grow(values * VALUE_BYTES + parsedBytes)) throw tooManyBodies()
+    }
+    if (isJson) exchange.body = parseJsonBody(bytes, { maxValues: bodyValues, admit })
+    else {
+      const parameters = countParameters(bytes, bodyValues)
+      if (parameters > bodyValues) throw tooManyValues(bodyValues)
+      admit(parameters)
+    }
   } else if (operation.body === 'required') {
     throw new Failure('invalid_json', 'The body is empty. A JSON body is required.')
   }
@@ -257,9 +264,6 @@ const NO_BYTES = Buffer.alloc(0)
 
 /** Bodies up to this size in one chunk, the most, do not count. */
 const UNCOUNTED_BYTES = 4_096
-
-const tooManyValues = (max: number) =>
-  new Failure('payload_too_large', `The body has more than ${max.toLocaleString('en')} values.`)
 
 const tooManyChunks = () =>
   new Failure('payload_too_large', `The body has more than ${MAX_CHUNKS} chunks. Send larger ones.`)
