@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachService, openService } from '../../../../test/rig/service.ts'
 import { service as declare, f, resource } from '../../src/gatehook.ts'
+import { NAME_MAX } from '../../src/identity/people/sign-in-bounds.ts'
 import { basicOf, bearerOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const claimsOf = (token: string) =>
@@ -41,6 +42,8 @@ eachService('wrong credentials are 401, malformed bodies 400, without tokens', a
     [{ username: 'nobody', password: PASSWORD }, '401 invalid_credentials'],
     [{ username: '', password: '' }, '401 invalid_credentials'],
     [{ username, password: 'x'.repeat(5000) }, '401 invalid_credentials'],
+    [{ username: 'x'.repeat(NAME_MAX), password: 'x' }, '401 invalid_credentials'],
+    [{ username: 'x'.repeat(NAME_MAX + 1), password: 'x' }, '400 invalid_request'],
     [{ username: 'a\u0000b', password: 'x' }, '400 invalid_json'],
     [{ username }, '400 invalid_request'],
     [{ password: PASSWORD }, '400 invalid_request'],

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultPersonScopes } from '../../src/declare/resources/scopes.ts'
 import { DeclarationError, f, resource, service } from '../../src/gatehook.ts'
+import { NAME_MAX } from '../../src/identity/people/sign-in-bounds.ts'
 
 const versions = { v1: { released: '2026-01-01' } }
 const list = { filter: [], sort: [] } as const
@@ -144,4 +145,18 @@ test('lists neither filter nor sort by a secret field', () => {
   secret({})
   rejects(/list: pin is secret/, () => secret({ filter: ['pin'] }))
   rejects(/list: pin is secret/, () => secret({ sort: ['pin'] }))
+})
+
+test('a sign-in name has at most 320 characters', () => {
+  const signingIn = (max: number) =>
+    resource('users', {
+      fields: { id: f.id(), name: f.string().max(max).unique() },
+      list,
+      access: { ...open, create: 'users:write' },
+      events: [],
+    }).signsIn({ username: 'name' })
+  rejects(/name has at most 320 characters/, () =>
+    service({ name: 's', versions, resources: [signingIn(NAME_MAX + 1)] }),
+  )
+  service({ name: 's', versions, resources: [signingIn(NAME_MAX)] })
 })

@@ -4,11 +4,12 @@
  */
 
 import type { NameReach } from '../../identity/people/namespace.ts'
+import { NAME_MAX } from '../../identity/people/sign-in-bounds.ts'
 import { missingField } from '../../kernel/closest.ts'
 import type { FieldSpec, Fields } from '../../protocol/fields/fields.ts'
 
 export interface SignInOptions<F extends Fields> {
-  /** The field that is the sign-in name. */
+  /** The field that is the sign-in name, of at most 320 characters. */
   readonly username: keyof F & string
   /**
    * The rows with a password among which a sign-in name is unique: all of the installation, or
@@ -109,6 +110,9 @@ export function findSignInMistakes(
     return [`.signsIn(): ${username} is computed, and a sign-in name follows from no other field`]
   }
   const mistakes: string[] = []
+  if (fields[username]!.max! > NAME_MAX) {
+    mistakes.push(`.signsIn(): ${username} has at most ${NAME_MAX} characters, by .max()`)
+  }
   const sendsMail = signUp ? 'signUp' : passwordReset && 'passwordReset'
   if (sendsMail && kind !== 'email') {
     mistakes.push(`.signsIn(): ${sendsMail} sends mail, so ${username} must be an f.email()`)

@@ -18,6 +18,7 @@ import type { Devices } from '../people/devices.ts'
 import type { SignInApi } from '../people/login.ts'
 import type { SignInPlace } from '../people/namespace.ts'
 import type { Person } from '../people/person.ts'
+import { NAME_MAX } from '../people/sign-in-bounds.ts'
 import type { Tokens } from '../tokens/api.ts'
 import type { Audiences } from '../tokens/audience.ts'
 import { intersectScopes } from '../tokens/identity-scopes.ts'
@@ -133,7 +134,7 @@ async function authorize(
     return redirectError(deps, request, 'login_required', 'No person is signed in.')
   }
   return renderSignIn(deps, visit, {
-    username: (parameters.get('login_hint') ?? '').slice(0, 320),
+    username: (parameters.get('login_hint') ?? '').slice(0, NAME_MAX),
     notice: isExpected ? undefined : 'The application expects another account.',
   })
 }

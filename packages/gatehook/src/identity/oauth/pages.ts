@@ -9,6 +9,7 @@ import { type Html, html } from '../../protocol/http/html.ts'
 import type { ProblemContext } from '../../protocol/http/problem.ts'
 import type { ScopeChanges } from '../access/administration.ts'
 import { describeScope } from '../access/scope-words.ts'
+import { NAME_MAX } from '../people/sign-in-bounds.ts'
 import { createPageRenderer, type HtmlPage } from './html.ts'
 import { displayHost, formActionSource, isAuthenticated } from './redirect-uri.ts'
 import { style } from './style.ts'
@@ -95,8 +96,8 @@ ${
 }
 <label for="username">E-mail</label>
 <input id="username" name="username" type="text" inputmode="email" autocomplete="username"
- autocapitalize="none" spellcheck="false" maxlength="320" required${username === '' && focused}
- value="${username}"${described}>
+ autocapitalize="none" spellcheck="false" maxlength="${NAME_MAX}" value="${username}"
+ required${username === '' && focused}${described}>
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password"
  maxlength="1024" required${username !== '' && focused}${described}>

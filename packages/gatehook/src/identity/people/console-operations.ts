@@ -5,18 +5,17 @@ import { b } from '../../protocol/fields/members.ts'
 import { operation } from '../../protocol/http/operation.ts'
 import { operator } from './collection.ts'
 import { operatorCreation } from './operators.ts'
-
-const text = b.text().optional()
+import { signInName, signInToken } from './sign-in-bounds.ts'
 
 export const signInInput = {
-  token: text
-    .secret()
+  token: signInToken
+    .optional()
     .describe('The text after `#token=` in a one-time link.')
     .example('6fQx0N2mVYq3sK8r'),
-  email: text.example('ada@example.com'),
+  email: signInName.optional(),
   password: b.text({ format: 'password' }).optional(),
-  code: text
-    .secret()
+  code: signInToken
+    .optional()
     .describe('A code of the second factor, or a recovery code.')
     .example('123456'),
 }

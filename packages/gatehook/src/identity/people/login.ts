@@ -1,7 +1,8 @@
 /**
  * Login with a name and a password, in the order in which it happens (§3.8, §4.3):
  *
- * 1. `login` reads the body of `POST /auth/login` and identifies the client.
+ * 1. `login` reads the body of `POST /auth/login` and identifies the client. A name or a password
+ *    that is too long for any account goes no further.
  * 2. The throttle rejects an account or an address with too many failures.
  * 3. The password waits for a hashing thread. The throttle records the attempt, then it is hashed.
  * 4. An operator of the console also gives a second factor.
@@ -39,6 +40,7 @@ import {
 import type { Hasher } from './password.ts'
 import { type ClaimsHook, type Directory, loadPerson, type Person, toPerson } from './person.ts'
 import type { ClientAccount, RecognizedClients, SignInClient } from './recognized-clients.ts'
+import { canExist } from './sign-in-bounds.ts'
 import type { LoginInput, SignInOperations } from './sign-in-operations.ts'
 import * as store from './store.ts'
 import { type AttemptIdentity, type Throttle, tooManyFailures } from './throttle.ts'
@@ -320,6 +322,7 @@ export function createPasswordVerifier(deps: PasswordVerifierDeps): VerifyPasswo
     password: string,
     client: SignInClient,
   ): Promise<A> => {
+    if (!canExist(username, password)) throw invalidCredentials()
     const { realm, namespace, verifySecondFactor } = accounts
     const { address, device, requestId } = client
     const identity = { realm, namespace, username: foldName(username), address, requestId }

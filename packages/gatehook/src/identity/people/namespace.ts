@@ -24,6 +24,8 @@ export interface Namespace {
 /** Scopes are positive. */
 const INSTALLATION_NO = -1
 const UNKNOWN_NO = -2
+/** The longest id of a customer in a request, in characters. */
+const CUSTOMER_MAX = 200
 
 export const namespaceAt = (no: number): Namespace => ({ no, key: String(no) })
 
@@ -51,9 +53,11 @@ export async function findNamespace(
   if (names !== 'customer') return INSTALLATION
   if (scope !== undefined) return namespaceOf(names, scope)
   if (customer === undefined) throw new Failure('customer_required')
-  const row = await findCustomer(from, await customerIdOf(from, customer))
+  // A longer id is unknown.
+  const id = customer.slice(0, CUSTOMER_MAX + 1)
+  const row = await findCustomer(from, await customerIdOf(from, id))
   if (row) return namespaceOf(names, scopeOf(row.no, mode))
-  return { no: UNKNOWN_NO, key: JSON.stringify([customer, mode]) }
+  return { no: UNKNOWN_NO, key: JSON.stringify([id, mode]) }
 }
 
 /** Returns the scope of the names of a namespace; undefined for those of the installation. */
@@ -62,9 +66,6 @@ export const scopeOfNamespace = (no: number): Scope | undefined =>
 
 /** Whether a namespace can have names: that of an unknown customer has none. */
 export const isKnown = (no: number): boolean => no !== UNKNOWN_NO
-
-/** The longest id of a customer in a request, in characters. */
-const CUSTOMER_MAX = 200
 
 const placeMembers = {
   customer: b

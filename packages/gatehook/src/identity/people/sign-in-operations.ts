@@ -4,12 +4,13 @@ import { operation } from '../../protocol/http/operation.ts'
 import { sessionTokens } from '../tokens/api.ts'
 import { type NameReach, placeErrors, placeMembersFor } from './namespace.ts'
 import { MIN_LENGTH, newPassword } from './password-policy.ts'
+import { signInName } from './sign-in-bounds.ts'
 
 /** Any text: a malformed password is rejected like a wrong one. */
 const password = b.text({ format: 'password' }).example('correct horse battery staple')
 
 const loginInput = (names: NameReach) => ({
-  username: b.text().example('ada@example.com'),
+  username: signInName,
   password,
   ...placeMembersFor(names),
 })

@@ -5,6 +5,7 @@ import { keyCreation, keyMembers, newApiKey } from '../../identity/access/key-me
 import { overlapEnd } from '../../identity/access/listed-keys.ts'
 import { rotationInput } from '../../identity/access/secret-store.ts'
 import { type NameReach, placeErrors, placeMembersFor } from '../../identity/people/namespace.ts'
+import { signInName, signInToken } from '../../identity/people/sign-in-bounds.ts'
 import { b, type JsonOf } from '../../protocol/fields/members.ts'
 import { operation } from '../../protocol/http/operation.ts'
 
@@ -42,12 +43,8 @@ export const sessionOperations = (names: NameReach) => ({
     summary: 'Open a session of the portal',
     description: 'Send the token of a link, or the name and the password of a person.',
     input: {
-      token: b
-        .text()
-        .secret()
-        .optional()
-        .describe('The text after `#token=` in the URL of a link.'),
-      username: b.text().optional().example('ada@example.com'),
+      token: signInToken.optional().describe('The text after `#token=` in the URL of a link.'),
+      username: signInName.optional(),
       password: b.text({ format: 'password' }).optional(),
       ...placeMembersFor(names),
     },

@@ -1,0 +1,20 @@
+/**
+ * The bounds of what signs in (§11.5): hundreds of sign-ins wait for a thread at a time, and each
+ * holds its body, its name and the keys that follow from the name. Pure.
+ */
+import { b } from '../../protocol/fields/members.ts'
+import { PASSWORD_MAX_BYTES } from './username.ts'
+
+/** The most characters of a sign-in name; no declaration allows a longer one. */
+export const NAME_MAX = 320
+
+/** A sign-in name in a body. */
+export const signInName = b.text({ max: NAME_MAX }).example('ada@example.com')
+
+/** The token of a link, or a code, in a body; longer ones do not exist. */
+export const signInToken = b.text({ max: 1_000 }).secret()
+
+/** Returns whether an account can have the name and the password. */
+export const canExist = (username: string, password: string): boolean =>
+  // A character has at most two units here, and NFC composes four characters into one at most.
+  username.length <= 2 * NAME_MAX && password.length <= 4 * PASSWORD_MAX_BYTES
