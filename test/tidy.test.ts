@@ -148,7 +148,7 @@ test('one file each uses the outside world', () => {
   }
 })
 
-test('a module that reads bytes of others parses them by `parseJsonBody`, which counts values', () => {
+test('a module that reads JSON of others parses it by `parseJsonBody`, which counts', () => {
   const readers = ['outbound/transport/', 'declare/forwards/', 'protocol/http/']
   const parsers = engine
     .filter((path) => readers.some((folder) => path.startsWith(ENGINE + folder)))

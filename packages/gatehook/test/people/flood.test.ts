@@ -207,3 +207,20 @@ test('an unknown name and a wrong password take the same time', async () => {
   }
   assert.deepEqual(await attemptAll('ada', 0), await attemptAll('unknown', 1))
 })
+
+test('a name or a password that no account can have waits for no thread', async () => {
+  const { time, hasher, verify, hashedTexts, pass } = openSimulation()
+  const accounts = await createAccounts(hasher, ['ada'], pass)
+  const lookups: string[] = []
+  const find = async (name: string) => void lookups.push(name)
+  hashedTexts.length = 0
+  for (const [name, password] of [
+    ['x'.repeat(130_000), 'wrong'],
+    [`${'ada'.repeat(300)}\u0416`, 'wrong'],
+    ['ada', 'x'.repeat(5_000)],
+  ] as const) {
+    const refused = await attempt(verify, { ...accounts, find }, time, [name, password, HOME])
+    assert.deepEqual(refused, { outcome: 'invalid_credentials', tookMs: 0 })
+  }
+  assert.deepEqual([hashedTexts, lookups], [[], []])
+})

@@ -1,9 +1,13 @@
 /**
  * §11.4: bodies wait in memory for the hash of a password, so those of endpoints without a
- * credential are bounded to 128 KiB.
+ * credential are bounded to 128 KiB, and each name in them.
  */
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
 import { eachService } from '../../../../test/rig/service.ts'
+import { api } from '../../service/service.ts'
+import { catalogOf } from '../../src/cli/openapi.ts'
+import { engineOperations } from '../../src/documents.ts'
 
 const MAX_BYTES = 131_072
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -30,4 +34,19 @@ eachService('an endpoint without a credential reads 128 KiB', async (service) =>
   }
   const order = JSON.stringify({ user_id: 1, amount: 1 }).padEnd(MAX_BYTES + 1)
   assert.equal((await service.post('/api/v2/orders', order)).status, 422)
+})
+
+test('each text beside a password has a maximum: the server keeps it while it hashes', () => {
+  const bodies = engineOperations(catalogOf(api.definition)).filter(({ input = {} }) =>
+    Object.values(input).some(({ spec }) => spec.format === 'password'),
+  )
+  assert.ok(bodies.length >= 6)
+  const unbounded = bodies.flatMap(({ id, input = {} }) =>
+    Object.entries(input)
+      // A password of any length is wrong, not malformed, and a long one waits for no thread.
+      .filter(([, { spec }]) => /^(text|pattern)$/.test(spec.kind) && spec.format !== 'password')
+      .filter(([, { spec }]) => spec.max === undefined)
+      .map(([name]) => `${id} ${name}`),
+  )
+  assert.deepEqual(unbounded, [])
 })

@@ -1,5 +1,5 @@
 /**
- * §11.5: whoever sends JSON, its values are counted before it is parsed, and a row that a response
+ * §11.5: the values of JSON of others are counted before it is parsed, and a row that a response
  * repeats is not parsed at all: a value can take 20 times the memory of its text.
  */
 import assert from 'node:assert/strict'

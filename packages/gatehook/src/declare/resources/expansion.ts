@@ -326,8 +326,8 @@ async function readTexts(
     const free = budget.left
     const isWide = maxRowBytes * (present.length - from) > free
     const to = isWide ? from + nextRows({ maxRowBytes, rows: from, bytes, free }) : present.length
-    const found = await entry.rows.store.findAll(reader, reach, present.slice(from, to))
-    for (const row of found) {
+    const part = await entry.rows.store.findAll(reader, reach, present.slice(from, to))
+    for (const row of part) {
       const text = view.item(row, options)
       const textBytes = sizeOf(text)
       bytes += textBytes
@@ -336,7 +336,7 @@ async function readTexts(
       texts.set(row[0] as RowId, text)
       await budget.turnAfter(text)
     }
-    if (relations.length > 0) related.push(...found)
+    if (relations.length > 0) related.push(...part)
     from = to
   }
   if (relations.length === 0) return texts

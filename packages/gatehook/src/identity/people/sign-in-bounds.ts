@@ -1,5 +1,5 @@
 /**
- * The bounds of what signs in (§11.5): hundreds of sign-ins wait for a thread at a time, and each
+ * The bounds of a sign-in (§11.5): hundreds of sign-ins wait for a thread at a time, and each
  * holds its body, its name and the keys that follow from the name. Pure.
  */
 import { b } from '../../protocol/fields/members.ts'

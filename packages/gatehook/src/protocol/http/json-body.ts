@@ -8,7 +8,7 @@ import type { MistakeCode } from '../../kernel/mistakes.ts'
 import { findNumberMistake } from '../fields/json-number.ts'
 
 export const MAX_DEPTH = 32
-/** The most values of a JSON text, whoever sends it. */
+/** The most values of a JSON text of a caller, an upstream or another server. */
 export const JSON_VALUES_MAX = 50_000
 
 /**
