@@ -7,7 +7,7 @@ import { createObjectReader } from '../../protocol/fields/reader.ts'
 import { isPlainObject } from '../../protocol/fields/reading.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import type { MemberSpec, MemberSpecs } from '../../protocol/fields/spec.ts'
-import { itemTexts, memberTexts, parseJsonBody } from '../../protocol/http/json-body.ts'
+import { itemTexts, memberTexts, objectText, parseJsonBody } from '../../protocol/http/json-body.ts'
 import { bodyFormIn, type DeclaredMembers, newestMembers } from '../resources/body-versions.ts'
 import type { AnyRow } from '../resources/resource.ts'
 import { LIST_MAX, memberSpecsOf } from '../resources/route-output.ts'
@@ -98,10 +98,6 @@ function parseBody(bytes: Uint8Array, declared: Parameters<typeof isDeclared>[0]
     throw new InvalidOutput(error instanceof Failure ? error.message : 'the body is not JSON')
   }
 }
-
-/** Returns the text of an object; that of its members is JSON. */
-const objectText = (members: ReadonlyMap<string, string>): string =>
-  `{${Array.from(members, ([name, text]) => `${JSON.stringify(name)}:${text}`).join()}}`
 
 function requireValid(
   { values, errors }: ReturnType<ReturnType<typeof createObjectReader>>,

@@ -1,6 +1,7 @@
 /** Events as lists, single reads and streams return them (§9.11). */
 import type { Principal, Scope } from '../../kernel/principal.ts'
 import type { Dialect, Value } from '../../platform/storage/database.ts'
+import { memberTexts, objectText } from '../../protocol/http/json-body.ts'
 import type { Collection, View } from '../../protocol/lists/collection.ts'
 import { EVENT_MAX_BYTES, envelope, type RenderObject } from './event.ts'
 
@@ -88,10 +89,10 @@ export function eventView(
     item(row, { fields, links }) {
       const text = eventText(row)
       if (!fields && !links) return text
-      const all = JSON.parse(text) as Record<string, unknown>
-      const members = Object.entries(all).filter(([name]) => fields?.has(name) ?? true)
-      if (links) members.push(['_links', { self: `${path}/${row[0]}` }])
-      return JSON.stringify(Object.fromEntries(members))
+      const members = memberTexts(text)
+      for (const name of members.keys()) if (fields?.has(name) === false) members.delete(name)
+      if (links) members.set('_links', JSON.stringify({ self: `${path}/${row[0]}` }))
+      return objectText(members)
     },
   }
 }

@@ -91,6 +91,10 @@ export function memberTexts(text: string): Map<string, string> {
   return members
 }
 
+/** Returns the text of an object; that of its members is JSON. */
+export const objectText = (members: ReadonlyMap<string, string>): string =>
+  `{${Array.from(members, ([name, text]) => `${JSON.stringify(name)}:${text}`).join()}}`
+
 /** Returns the JSON text of each item of an array, whose text is valid. */
 export const itemTexts = (text: string): string[] => Array.from(partsOf(text), ([, item]) => item)
 

@@ -86,3 +86,21 @@ test('links of other forms stay, as an application can send them', () => {
   const expected = { ...links, own: '/p/x' }
   assert.deepEqual(read, { data: [{ _links: expected }], _links: expected })
 })
+
+test('the rows of a page stay as they are, and are not parsed', (t) => {
+  const row = (prefix: string) => `{"n":1.0,"v":{"data":[{}]},"_links":{"self":"${prefix}/x/1"}}`
+  const page = (prefix: string) => `{"data":[${row(prefix)},7],"_links":{"next":"${prefix}/x"}}`
+  const { parse } = JSON
+  const parsed: string[] = []
+  t.mock.method(JSON, 'parse', (text: string) => {
+    parsed.push(text)
+    return parse(text)
+  })
+  assert.equal(prefixLinks(page(''), '/p'), page('/p'))
+  const names = ['"data"', '"n"', '"v"', '"_links"']
+  const links = ['{"self":"/x/1"}', '{"next":"/x"}']
+  assert.deepEqual(
+    parsed.filter((text) => !names.includes(text)),
+    links,
+  )
+})

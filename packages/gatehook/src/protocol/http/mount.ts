@@ -4,6 +4,7 @@
  * Pure; `route-table.ts` lists the mounts.
  */
 import type { Answer, Call, Endpoint, Operation } from './call.ts'
+import { itemTexts, memberTexts, objectText } from './json-body.ts'
 
 export interface Mount {
   /** The path before the public path, with parameters as `:name`: `/portal/api`. */
@@ -55,17 +56,13 @@ function withPrefix(answer: Answer, prefix: string): Answer {
   return {
     ...answer,
     ...(location?.startsWith('/') && { headers: { ...headers, location: prefix + location } }),
-    ...(isLinked && { json: JSON.stringify(withItemLinks(JSON.parse(json), prefix)) }),
+    ...(isLinked && { json: withItemLinks(json, prefix) }),
   }
 }
 
 /** Adds a prefix to the links of a page and of its items. */
-export function prefixLinks(json: string, prefix: string): string {
-  const page = withItemLinks(JSON.parse(json), prefix)
-  const { _links: links } = page
-  const added = links && { _links: prefixed(links, prefix) }
-  return JSON.stringify({ ...page, ...added })
-}
+export const prefixLinks = (json: string, prefix: string): string =>
+  withLinks(withItemLinks(json, prefix), prefix)
 
 /** Paths of this API; the body of a route of the team can have other values. */
 type Links = Readonly<Record<string, unknown>>
@@ -78,16 +75,26 @@ const prefixed = (links: Links, prefix: string): Links =>
     ]),
   )
 
-interface LinkedPage {
-  readonly _links?: Links
-  readonly data?: readonly { readonly _links?: Links }[]
+/** Adds a prefix to the links of each item of a page. Rows stay text, which is never parsed. */
+function withItemLinks(page: string, prefix: string): string {
+  const members = page.startsWith('{') ? memberTexts(page) : undefined
+  const data = members?.get('data')
+  if (!data?.startsWith('[')) return page
+  members!.set(
+    'data',
+    `[${itemTexts(data)
+      .map((item) => withLinks(item, prefix))
+      .join()}]`,
+  )
+  return objectText(members!)
 }
 
-function withItemLinks(page: LinkedPage, prefix: string): LinkedPage {
-  if (!Array.isArray(page.data)) return page
-  const data = page.data.map((item) => {
-    if (!item?._links) return item
-    return { ...item, _links: prefixed(item._links, prefix) }
-  })
-  return { ...page, data }
+/** Adds a prefix to the links of an object. */
+function withLinks(object: string, prefix: string): string {
+  if (!object.startsWith('{')) return object
+  const members = memberTexts(object)
+  const links = members.get('_links')
+  if (!links?.startsWith('{')) return object
+  members.set('_links', JSON.stringify(prefixed(JSON.parse(links) as Links, prefix)))
+  return objectText(members)
 }
