@@ -143,7 +143,7 @@ export const invoices = resource('invoices', {
     }),
   })
   .action('void', {
-    scope: 'invoices:finalize',
+    scope: 'invoices:void',
     from: ['open', 'overdue'],
     to: 'void',
     emits: 'invoice.voided',
