@@ -73,10 +73,11 @@ async function fillDisk(context: ChaosContext): Promise<ChaosCounts> {
     const own = server
     const databaseUrl = await createDatabase(own.url)
     const world = { databaseUrl, booksUrl: () => databaseUrl }
-    const audit = await auditUnderLoad(context, world, async ({ load, report }) => {
+    const audit = await auditUnderLoad(context, world, async ({ load, witness, report }) => {
       load.markFault()
       await disk.fill()
       report('the disk is full')
+      await witness.until(FULL_DISK)
       // A new segment of the log needs 16 MiB, which the disk lacks: the server stops with PANIC.
       await queryAsAdmin(own.url, 'SELECT pg_switch_wal()').catch(() => undefined)
       await pause(FULL_MS)
@@ -117,6 +118,8 @@ async function restartPooler(context: ChaosContext): Promise<ChaosCounts> {
   }
 }
 
+const FULL_DISK = /log of node\d: the disk of the database is full/
+
 export const databaseFaults: readonly ChaosScenario[] = [
   {
     name: 'postgres',
@@ -141,6 +144,7 @@ export const databaseFaults: readonly ChaosScenario[] = [
     title: `the disk of PostgreSQL is full for ${FULL_MS / 1_000} s`,
     groups: ['load', 'operate'],
     nodes: [2],
+    words: [FULL_DISK, /POST 503: storage_unavailable/],
     missing: () => needHaproxy() ?? (canMount() ? undefined : 'mounting a disk needs root'),
     run: fillDisk,
   },

@@ -58,7 +58,7 @@ export const failovers: readonly ChaosScenario[] = [
     title: 'the primary crashes, with a synchronous standby',
     groups: ['load', 'operate'],
     nodes: [2, 4],
-    words: [/log of node\d: a standby of the database was promoted/],
+    words: [/log of node\d: a standby of the database was promoted/, /readyz 503: durability/],
     missing: needHaproxy,
     run: (context) => failOver(context, 'replica'),
   },

@@ -29,15 +29,18 @@ const ID_SKIP = 1_000_000
 
 const countPayments = async (url: string) => Number((await booksOf(url)(COUNT))[0]!.count)
 
+const ON_CONSOLE = [/attention: bad node_not_ready.*primary/, /system: .*has not answered/]
+
 /** Reads go on at the standby while the primary answers nothing. */
 const freezePrimary = (context: ChaosContext): Promise<ChaosCounts> =>
   withPooledPair(async ({ primary, primaryUrl, pooledUrl, environment }) => {
     const world = { databaseUrl: pooledUrl, booksUrl: () => primaryUrl, environment }
-    const counts = await auditFault(context, world, async ({ load, expect, report }) => {
+    const counts = await auditFault(context, world, async ({ load, witness, expect, report }) => {
       load.markFault()
       const before = load.succeeded
       const resume = primary.freeze()
       await pause(SILENT_MS)
+      for (const word of ON_CONSOLE) await witness.until(word) // reads at the standby
       expect(load.succeeded.GET > before.GET, 'no read succeeded at the standby')
       resume()
       report('the primary continues')
@@ -180,7 +183,12 @@ export const primaryFaults: readonly ChaosScenario[] = [
     title: `SIGSTOP of the primary for ${SILENT_MS / 1_000} s; a standby serves reads`,
     groups: ['operate'],
     nodes: [2],
-    words: [/readyz 503: primary/, /POST 503: storage_unavailable/, /gatehook_database_available/],
+    words: [
+      /readyz 503: primary/,
+      /POST 503: storage_unavailable/,
+      /gatehook_database_available/,
+      ...ON_CONSOLE,
+    ],
     missing: needPooler,
     run: freezePrimary,
   },
