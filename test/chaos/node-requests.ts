@@ -4,7 +4,7 @@ import { request as requestTls } from 'node:https'
 import { text as readText } from 'node:stream/consumers'
 
 const PROBE_LIMIT_MS = 5_000
-const PROXIED = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '203.0.113.9' }
+export const PROXIED = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '203.0.113.9' }
 
 /** Sends a GET, also to a node with a certificate of its own. */
 export async function getFrom(url: string, headers: Readonly<Record<string, string>> = {}) {

@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { booksOf } from './books.ts'
-import { getFrom, send } from './node-requests.ts'
+import { getFrom, PROXIED, send } from './node-requests.ts'
 import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
 import { auditFault, needHaproxy, type OperatorFaults, withDatabase } from './under-load.ts'
 
@@ -27,7 +27,7 @@ interface TrailRow {
   readonly seq: number
 }
 
-/** Reads the trail from whichever node answers, each time after the last row that it has. */
+/** Reads the trail from any node that answers, each time after the last row that it has. */
 function followTrail({ cluster }: OperatorFaults, key: string) {
   const rows: TrailRow[] = []
   let isRunning = true
@@ -52,6 +52,40 @@ function followTrail({ cluster }: OperatorFaults, key: string) {
   }
 }
 
+/** Follows the stream of the trail; after the kill of its node, at the next one. */
+function followStream({ cluster }: OperatorFaults, key: string) {
+  const rows: TrailRow[] = []
+  const ending = new AbortController()
+  const { signal } = ending
+  const followOnce = async (at: number) => {
+    const path = `/admin/audit/stream?after=${rows.at(-1)?.seq ?? 0}`
+    const headers = { 'x-api-key': key, ...PROXIED }
+    const { body } = await fetch(cluster.nodes[at]!.url + path, { headers, signal })
+    let text = ''
+    for await (const part of body!.pipeThrough(new TextDecoderStream())) {
+      const messages = (text + part).split('\n\n')
+      text = messages.pop()!
+      for (const message of messages) {
+        const [, data] = /^data: (.+)$/m.exec(message) ?? []
+        if (data) rows.push(JSON.parse(data) as TrailRow)
+      }
+    }
+  }
+  const run = async () => {
+    for (let n = 1; !signal.aborted; n++) {
+      await followOnce(n % cluster.nodes.length).catch(() => pause(POLL_MS / 10))
+    }
+  }
+  const running = run()
+  return {
+    rows,
+    async stop() {
+      ending.abort()
+      await running
+    },
+  }
+}
+
 const archiveTrail = (context: ChaosContext): Promise<ChaosCounts> =>
   withDatabase('postgres', context, (databaseUrl) => {
     const world = { databaseUrl, booksUrl: () => databaseUrl }
@@ -71,7 +105,10 @@ const archiveTrail = (context: ChaosContext): Promise<ChaosCounts> =>
         const statuses = `${byArchive} and ${byScraper}`
         expect(byArchive === audit && byScraper === metrics, `${path} is ${statuses}`)
       }
-      const trail = followTrail(faults, archive.key)
+      const archives = {
+        pages: followTrail(faults, archive.key),
+        stream: followStream(faults, archive.key),
+      }
       const create = (n: number) => {
         const { url } = cluster.nodes[n % cluster.nodes.length]!
         const body = { name: `k${n}`, mode: 'live', scopes: ['r'] }
@@ -89,16 +126,16 @@ const archiveTrail = (context: ChaosContext): Promise<ChaosCounts> =>
         .split('\n')
         .map((line) => JSON.parse(line) as TrailRow)
       const complete = lines.flatMap(({ id }) => id ?? []) // the last line has the sum
-      const untilMs = performance.now() + WITHIN_MS
-      while (trail.rows.length < complete.length && performance.now() < untilMs) {
-        await pause(POLL_MS)
-      }
-      await trail.stop()
-      const ids = new Set(trail.rows.map(({ id }) => id))
-      const missed = complete.filter((id) => !ids.has(id)).length
       expect(complete.length > KEYS / 2, `the trail has ${complete.length} rows`)
-      expect(missed === 0, `the archive misses ${missed} rows of the trail`)
-      expect(ids.size === trail.rows.length, 'the archive has rows twice')
+      const untilMs = performance.now() + WITHIN_MS
+      for (const [name, { rows, stop }] of Object.entries(archives)) {
+        while (rows.length < complete.length && performance.now() < untilMs) await pause(POLL_MS)
+        await stop()
+        const ids = new Set(rows.map(({ id }) => id))
+        const missed = complete.filter((id) => !ids.has(id)).length
+        expect(missed === 0, `the archive by ${name} misses ${missed} rows of the trail`)
+        expect(ids.size === rows.length, `the archive by ${name} has rows twice`)
+      }
       await load.recovery()
     })
   })
@@ -149,7 +186,7 @@ const scenario = (
 export const trailFaults: readonly ChaosScenario[] = [
   scenario({
     name: 'audit-archive',
-    title: 'an archive follows the trail with its own key while a node is killed',
+    title: 'archives follow the trail, by pages and by its stream, while a node is killed',
     run: archiveTrail,
   }),
   scenario({
