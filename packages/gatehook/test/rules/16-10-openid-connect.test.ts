@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { databases } from '../../../../test/rig/databases.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
-import { createDeviceClient, decide, deviceOf } from '../oauth/device-rig.ts'
+import { createDeviceClient, deviceOf } from '../oauth/device-rig.ts'
 import {
   authorizePath,
   basicOf,
@@ -138,38 +138,6 @@ for (const { name } of databases) {
     const code = back.location!.searchParams.get('code')!
     const { auth_time, iat } = decodeJwt((await exchange(fixture, code)).body.id_token)
     assert.ok(iat! - Number(auth_time) < 60)
-  })
-}
-
-for (const { name } of databases) {
-  test(`access tokens of third parties have the name with profile alone [${name}]`, async (t) => {
-    const fixture = await openOauthFixture(t, name, { env })
-    const { anonymous, person, client: other } = fixture
-    const own = await fixture.createClient({ first_party: true })
-    const nameOf = ({ access_token }: { access_token: string }) => decodeJwt(access_token).name
-    for (const [client, scope, expected] of [
-      [other, 'orders:read', undefined],
-      [other, 'orders:read openid email', undefined],
-      [other, 'orders:read profile', PERSON.name],
-      [own, 'orders:read', PERSON.name],
-    ] as const) {
-      const tokens = await tokensFor(fixture, scope, {}, client)
-      const refresh = async (refresh_token: string, more = {}) => {
-        const fields = { grant_type: 'refresh_token', refresh_token, ...more }
-        return (await form(anonymous, '/oauth/token', fields, basicOf(client))).body
-      }
-      const next = await refresh(tokens.refresh_token)
-      assert.deepEqual([tokens, next].map(nameOf), [expected, expected], scope)
-      const narrowed = await refresh(next.refresh_token, { scope: 'orders:read' })
-      assert.equal(nameOf(narrowed), client === own ? PERSON.name : undefined)
-    }
-    const device = deviceOf(fixture, await createDeviceClient(fixture, { first_party: true }))
-    const { device_code, user_code } = (await device.request({ scope: 'orders:read' })).body
-    await decide(openBrowser(fixture.app), user_code, person)
-    assert.equal(nameOf((await device.poll(device_code)).body), undefined)
-    const password = 'correct horse battery'
-    const login = await anonymous.post('/auth/login', { username: person.email, password })
-    assert.equal(nameOf(login.body), PERSON.name)
   })
 }
 

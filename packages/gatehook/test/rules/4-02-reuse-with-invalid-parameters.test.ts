@@ -9,7 +9,6 @@ import { CUSTOMER, countRows, login, openTokenNode, type TokenNode } from '../to
 
 const client: TokenClient = {
   scopes: ['things:read'],
-  firstParty: false,
   requireAuthOnRefresh: true,
   hasSecret: () => false,
 }

@@ -24,7 +24,6 @@ const basic = (id: string, secret: string) => ({
 
 const client: TokenClient = {
   scopes: ['things:read'],
-  firstParty: false,
   requireAuthOnRefresh: false,
   hasSecret: (secret) => secret === 's3cret',
 }

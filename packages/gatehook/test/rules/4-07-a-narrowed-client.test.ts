@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { basicOf, form } from '../oauth/rig.ts'
-import { eachNode, login, type TokenNode } from '../tokens/token-node.ts'
+import { eachNode, login, SCOPE, type TokenNode } from '../tokens/token-node.ts'
 
-const clientData = { firstParty: false, requireAuthOnRefresh: false, hasSecret: () => false }
+const clientData = { scope: SCOPE, requireAuthOnRefresh: false, hasSecret: () => false }
 const scopesOf = async ({ tokens }: TokenNode, jwt: string) => [
   ...(await tokens.verifyAccessToken(jwt, '/api')).scopes,
 ]

@@ -33,6 +33,7 @@ test('a client introspects its own access and refresh tokens', async (t) => {
     scope: 'users:read orders:read orders:write',
     customer: 'cus_default',
     mode: 'live',
+    name: 'A person',
   })
   assert.equal(exp - iat, 900)
   assert.equal(iss, aud)

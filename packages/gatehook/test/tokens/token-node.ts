@@ -53,7 +53,6 @@ export const login: Grant = {
 
 /** An application with all scopes of `login`. */
 const application: TokenClient = {
-  firstParty: false,
   requireAuthOnRefresh: false,
   hasSecret: () => false,
   scopes: login.scopes,

@@ -180,7 +180,6 @@ export async function findTokenClient(
   if (!client?.grantTypes.includes('refresh_token')) return undefined
   return {
     scopes: client.scopes,
-    firstParty: client.isFirstParty,
     requireAuthOnRefresh: client.requireAuthOnRefresh,
     idTokenAlgorithm: client.idTokenAlgorithm,
     refreshesByOauth: client.source === 'document' || client.keys !== undefined,

@@ -161,7 +161,6 @@ async function grantOf(
     customer,
     mode,
     clientId: client.id,
-    firstParty: client.isFirstParty,
     subject,
     scopes,
     claims: person.claims,

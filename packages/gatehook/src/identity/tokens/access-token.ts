@@ -10,7 +10,6 @@ import type { Random } from '../../kernel/random.ts'
 import {
   type AccessTokenClaims,
   type Grant,
-  LOGIN_CLIENT_ID,
   type Rejection,
   SUBJECT_KINDS,
   type TokenBound,
@@ -117,9 +116,8 @@ export function draftAccessToken(
     ...(grant.assertionIssuer !== undefined && { assertion_issuer: grant.assertionIssuer }),
     ...(grant.thirdParty && { third_party: true }),
   }
-  const hidden = statesName(grant) ? undefined : 'name'
   for (const name in grant.claims) {
-    if (!RESERVED_CLAIMS.has(name) && name !== hidden) claims[name] = grant.claims[name]
+    if (!RESERVED_CLAIMS.has(name)) claims[name] = grant.claims[name]
   }
   return {
     key,
@@ -131,12 +129,6 @@ export function draftAccessToken(
     expiresAt: exp * 1000,
   }
 }
-
-/** Whether the client of a grant learns the name of the person. */
-const statesName = ({ clientId, firstParty, thirdParty, scopes }: Grant): boolean =>
-  clientId === LOGIN_CLIENT_ID ||
-  (firstParty === true && thirdParty !== true) ||
-  scopes.includes('profile')
 
 export function signDraft({
   key,

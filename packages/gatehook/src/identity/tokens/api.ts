@@ -61,13 +61,8 @@ export interface Grant {
   readonly tokenAudience?: readonly string[] | undefined
   /** Whether its tokens never reach account endpoints, whatever the client (§16.6). */
   readonly thirdParty?: boolean | undefined
-  /**
-   * `name`, `role`, and the claims of the service's hook. Reserved names are ignored. Third parties
-   * get `name` with the scope `profile` only.
-   */
+  /** `name`, `role`, and the claims of the service's hook. Reserved names are ignored. */
   readonly claims?: Readonly<Record<string, unknown>>
-  /** Whether an operator registered the client as the team's own (§4.5); default: no. */
-  readonly firstParty?: boolean | undefined
   /** The instant of the sign-in that led to the grant, in epoch milliseconds. */
   readonly authenticatedAt?: number | undefined
   /** The sign-in that an ID token states, if the scopes have `openid` (§16.10). */
@@ -206,8 +201,6 @@ export interface TokenPerson extends Identity {
 /** The data of a client that a refresh depends on. */
 export interface TokenClient {
   readonly scopes: readonly string[]
-  /** Registered with `first_party: true`. */
-  readonly firstParty: boolean
   /** `require_client_auth_on_refresh` (§4.4). */
   readonly requireAuthOnRefresh: boolean
   /** Undefined without ID tokens. */

@@ -215,8 +215,7 @@ function limitGrant(
   const thirdParty = session.third_party !== 0
   const authentication = algorithm && at !== null ? { identity: person, algorithm, at } : undefined
   const identity = { scope, customer, mode: modeOf(scope), clientId, subject, thirdParty }
-  const firstParty = client?.firstParty
-  return { ...identity, firstParty, scopes, claims: person.claims, authentication }
+  return { ...identity, scopes, claims: person.claims, authentication }
 }
 
 /** Reuse detection: revokes the session with all its tokens, and emits the event. */
