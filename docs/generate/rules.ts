@@ -378,7 +378,8 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       [
         '18.11',
         'A customer is exported without secrets, and deleted with every row; a person, with its ' +
-          'personal fields in every copy. The chain of the audit trail stays valid.',
+          'personal fields in every copy. The chain of the audit trail stays valid. No page of ' +
+          'rows has more than 2 MiB.',
       ],
     ],
   ],

@@ -58,12 +58,14 @@ test('pages of locked rows are the same when each statement names its scope', as
     }
   })
   const readAll = async (database: Database) => {
-    const read = createRowPages(database, 'gh_events', 'type')
+    const sized = [{ name: 'type', type: 'text' }]
+    const read = createRowPages(database, 'gh_events', 'type', sized)
     const pages: Value[][][] = []
-    for (let after: Value[] | undefined; ; after = pages.at(-1)!.at(-1)!.slice(0, 2)) {
-      const key = after
-      pages.push(await db.write((tx) => read(tx, key, 2)))
-      if (pages.at(-1)!.length < 2) return pages
+    for (let after: readonly Value[] | undefined; ; ) {
+      const { rows, next } = await db.write((tx) => read(tx, after, 2))
+      pages.push(rows)
+      if (next === undefined) return pages
+      after = next
     }
   }
   const expected = await readAll(db)

@@ -14,6 +14,7 @@ import {
 import { createRowPages } from '../../platform/storage/key-pages.ts'
 import { prepareStatement, sql } from '../../platform/storage/sql.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
+import { columnType } from './column-types.ts'
 import { columnFields, storedComputations } from './computed.ts'
 import { selectTerms } from './derived.ts'
 import { foldCell, foldedColumns } from './folded-columns.ts'
@@ -26,7 +27,7 @@ import { cellWriter } from './table.ts'
 /** The tables whose rows lack computed values: the fields, and the key of the last batch. */
 const STATE_TABLE = 'gh_computed_fills'
 
-/** Rows that one transaction locks and changes. */
+/** Rows that one transaction locks and changes at most. */
 const BATCH_ROWS = 500
 /** Rows between two lines of progress. */
 const PROGRESS_ROWS = 100_000
@@ -96,7 +97,7 @@ export async function fillComputedFields(
       })
       if (count === undefined) break
       rows += count
-      if (rows % PROGRESS_ROWS === 0) progress(`table ${definition.name}: ${rows} rows computed`)
+      if (rows % PROGRESS_ROWS < count) progress(`table ${definition.name}: ${rows} rows computed`)
     }
     if (rows > 0) {
       const names = filledColumns(definition).join(', ')
@@ -151,7 +152,10 @@ function createBatchFill(
   ]
   const names = filledColumns(definition)
   // A request that changes the row meanwhile waits, or has changed it before.
-  const readPage = createRowPages(db, name, selectTerms(columns, db.name))
+  const sized = columns
+    .filter(([, { computed }]) => computed !== 'derived')
+    .map(([column, spec]) => ({ name: column, type: columnType(spec) }))
+  const readPage = createRowPages(db, name, selectTerms(columns, db.name), sized)
   const assignments = names.map((field) => `${field} = ?`).join(', ')
   const update = prepareStatement(`UPDATE ${name} SET ${assignments} WHERE scope = ? AND id = ?`)
   const computeCells = createCellComputer(definition, service)
@@ -178,19 +182,19 @@ function createBatchFill(
     )
     if (!state) return undefined
     const after = state.last_key === null ? undefined : (JSON.parse(state.last_key) as Value[])
-    const page = await readPage(tx, after, BATCH_ROWS)
+    const { rows, next } = await readPage(tx, after, BATCH_ROWS)
     await Promise.all(
-      page.map(async ([scope, id, ...cells]) => {
+      rows.map(async ([scope, id, ...cells]) => {
         const values = valuesOf(id!, cells)
         // Most rows of a second fill have their values.
         if (!values || values.every((value, at) => value === cells[positions[at]!])) return
         await tx.run(update([...values, scope!, id!]))
       }),
     )
-    const lastKey = JSON.stringify(page.at(-1)?.slice(0, 2) ?? null)
-    await (page.length === BATCH_ROWS
-      ? tx.run(sql`UPDATE gh_computed_fills SET last_key = ${lastKey} WHERE resource = ${name}`)
+    const key = next && JSON.stringify(next)
+    await (key
+      ? tx.run(sql`UPDATE gh_computed_fills SET last_key = ${key} WHERE resource = ${name}`)
       : tx.run(sql`DELETE FROM gh_computed_fills WHERE resource = ${name}`))
-    return page.length
+    return rows.length
   }
 }

@@ -6,7 +6,7 @@
 import type { BatchPace } from '../../kernel/pace.ts'
 import type { RowId } from '../../kernel/row-id.ts'
 import type { Database, Tx, Value } from '../../platform/storage/database.ts'
-import { createRowPages, type ReadKeyPage } from '../../platform/storage/key-pages.ts'
+import { createRowPages, type ReadBytePage } from '../../platform/storage/key-pages.ts'
 import { createScopedTable } from '../../platform/storage/scoped-table.ts'
 import { raw, sql } from '../../platform/storage/sql.ts'
 import { tableExists } from './additions.ts'
@@ -160,6 +160,8 @@ function indexDdl(resource: ResourceDefinition): string {
   return `CREATE INDEX IF NOT EXISTS ${table}_by_word ON ${table} (scope, word, id)`
 }
 
+const textColumn = (name: string) => ({ name, type: 'text' })
+
 async function fillIndex(
   db: Database,
   resource: ResourceDefinition,
@@ -170,15 +172,16 @@ async function fillIndex(
   const { fields, names } = wordSources(resource)
   const index = createSearchIndex(resource)
   // A change of the row meanwhile waits, so that its words come last.
-  const readPage = createRowPages(db, name, fields.join(', '))
+  const readPage = createRowPages(db, name, fields.join(', '), fields.map(textColumn))
   let rows = 0
   for (;;) {
     if ((await pace?.()) === false) return
-    const count = await db.write((tx) => fillBatch(tx, resource, index, readPage))
-    if (count === undefined) break
+    const batch = await db.write((tx) => fillBatch(tx, resource, index, readPage))
+    if (batch === undefined) break
+    const { count, isLast } = batch
     rows += count
-    if (rows % PROGRESS_ROWS === 0 && count > 0) progress(`table ${name}: ${rows} rows indexed`)
-    if (count < BATCH_ROWS) await finishIndex(db, resource)
+    if (rows % PROGRESS_ROWS < count) progress(`table ${name}: ${rows} rows indexed`)
+    if (isLast) await finishIndex(db, resource)
   }
   if (rows > 0) progress(`table ${name}: search index of ${names.join(', ')} created`)
 }
@@ -192,13 +195,19 @@ const finishIndex = (db: Database, resource: ResourceDefinition): Promise<void> 
       WHERE resource = ${resource.name} AND fields = ${describeWords(resource)}`)
   })
 
-/** Indexes the next rows. Returns their number; undefined if all rows are indexed. */
+interface FilledBatch {
+  /** The indexed rows. */
+  readonly count: number
+  readonly isLast: boolean
+}
+
+/** Indexes the next rows. Returns undefined if all rows are indexed. */
 async function fillBatch(
   tx: Tx,
   resource: ResourceDefinition,
   index: ReturnType<typeof createSearchIndex>,
-  readPage: ReadKeyPage,
-): Promise<number | undefined> {
+  readPage: ReadBytePage,
+): Promise<FilledBatch | undefined> {
   const { name } = resource
   const { fields, wordsOf } = wordSources(resource)
   const column = raw(hasTextIds(resource) ? 'last_key' : 'last_id')
@@ -208,13 +217,13 @@ async function fillBatch(
   )
   if (!state || state.last_scope === null) return undefined
   const page = await readPage(tx, [state.last_scope, state.last], BATCH_ROWS)
-  const rows = page.map(([scope, id, ...cells]) => ({
+  const rows = page.rows.map(([scope, id, ...cells]) => ({
     scope: scope as number,
     id: id as RowId,
     words: wordsOf((field) => cells[fields.indexOf(field)]),
   }))
-  const [scope, id] = page.at(-1) ?? [state.last_scope, state.last]
-  const isLast = page.length < BATCH_ROWS
+  const isLast = page.next === undefined
+  const [scope, id] = page.next ?? page.rows.at(-1) ?? [state.last_scope, state.last]
   const range = sql`(scope, id) > (${state.last_scope}, ${state.last})`
   const end = isLast ? sql`` : sql`AND (scope, id) <= (${scope!}, ${id!})`
   // Nodes of another declaration delete rows without their words.
@@ -225,5 +234,5 @@ async function fillBatch(
   await index.add(tx, ...rows)
   await tx.run(sql`UPDATE gh_search_indexes SET last_scope = ${scope}, ${column} = ${id}
     WHERE resource = ${name}`)
-  return page.length
+  return { count: rows.length, isLast }
 }

@@ -1,9 +1,11 @@
 /**
  * The rows of a customer, from the declarations of the tables (§18.11): read page by page, and
  * deleted by their keys. Each page is a seek: along the key, or along an index that begins with the
- * column of the customer. A table without one is walked along its key, page by page.
+ * column of the customer. A table without one is walked along its key, page by page. A page is
+ * bounded by rows and by bytes.
  */
 import type { Database, Reader, Statement, Value } from './database.ts'
+import { bytesOf, countFitting } from './page-bytes.ts'
 import { prepareStatement } from './sql.ts'
 import type { Table } from './table.ts'
 
@@ -92,6 +94,8 @@ export class CustomerRows {
   readonly #owner: OwnerColumn
   readonly #order: readonly string[]
   readonly #isWalk: boolean
+  /** The owner, the order and the key. */
+  readonly #headColumns: readonly string[]
 
   /** @param columns - the columns to read, besides those that the order and the key need */
   constructor(table: OwnedTable, columns: readonly string[] = []) {
@@ -100,10 +104,11 @@ export class CustomerRows {
     const order = orderWithin(table, this.#owner.column)
     this.#isWalk = order === undefined
     this.#order = order ?? table.key
-    const own = [this.#owner.column, ...this.#order, ...table.key]
-    this.columns = [...new Set([...columns, ...own])]
+    this.#headColumns = [...new Set([this.#owner.column, ...this.#order, ...table.key])]
+    this.columns = [...new Set([...columns, ...this.#headColumns])]
   }
 
+  /** Returns at most `limit` rows, as many as fit into a page of bytes. */
   async page(
     reader: Reader,
     customer: OwnedPlace,
@@ -112,28 +117,78 @@ export class CustomerRows {
   ): Promise<RowPage> {
     const owners = this.#owner.values(customer)
     const values = customer.hasUnowned ? [...owners, null] : owners
+    const read = this.#isWalk ? values : [values[owner] ?? null]
     const size = this.#isWalk ? WALKED_ROWS : limit
-    const rows = await reader.arrays(this.#select(values[owner] ?? null, after, size))
-    const last = rows.length === size && this.#valuesOf(rows.at(-1)!, this.#order)
+    const heads = await reader.arrays(this.#heads(this.#isWalk ? [] : read, after, size))
+    const at = this.#headColumns.indexOf(this.#owner.column)
+    const isRead = (head: readonly Value[]) => read.some((value) => value === head[at])
+    // Rows of others take no place in the page.
+    const own = heads.flatMap((head, place) => (isRead(head) ? [place] : []))
+    const count = Math.min(limit, countFitting(own.map((place) => Number(heads[place]!.at(-1)))))
+    const passed = heads.slice(0, own[count] ?? heads.length)
+    const last = passed.length < heads.length || heads.length === size ? passed.at(-1) : undefined
     const isLastOwner = this.#isWalk || owner === values.length - 1
     const nextOwner = isLastOwner ? undefined : { owner: owner + 1 }
-    const next = last ? { owner, after: last } : nextOwner
-    if (!this.#isWalk) return { rows, next }
-    const at = this.columns.indexOf(this.#owner.column)
-    return { rows: rows.filter((row) => values.some((value) => value === row[at])), next }
+    const next = last ? { owner, after: this.#orderOf(last) } : nextOwner
+    if (this.columns.every((column) => this.#headColumns.includes(column))) {
+      return { rows: own.slice(0, count).map((place) => this.#cellsOf(heads[place]!)), next }
+    }
+    if (count === 0) return { rows: [], next }
+    const end = this.#orderOf(passed.at(-1)!)
+    return { rows: await reader.arrays(this.#rows(read, after, end)), next }
   }
 
-  #select(value: Value, after: readonly Value[] | undefined, limit: number): Statement {
+  /** Returns the cells of a page whose columns are all in the head. */
+  #cellsOf(head: readonly Value[]): Value[] {
+    return this.columns.map((column) => head[this.#headColumns.indexOf(column)]!)
+  }
+
+  #orderOf(head: readonly Value[]): Value[] {
+    return this.#order.map((column) => head[this.#headColumns.indexOf(column)]!)
+  }
+
+  /** Returns the statement that reads keys and bytes of rows, of all owners if none is given. */
+  #heads(owners: readonly Value[], after: readonly Value[] | undefined, limit: number): Statement {
+    const sized = this.columns
+      .filter((name) => !this.#headColumns.includes(name))
+      .map((name) => ({ name: quote(name), type: this.table.columns[name]!.kind }))
+    const { where, values } = this.#inRange(owners, after)
+    const bytes = bytesOf(sized)
+    const select = (size: string) =>
+      `SELECT ${list(this.#headColumns)}, ${size} FROM ${quote(this.table.name)} ` +
+      `${where} ${this.#orderBy} LIMIT ?`
+    return prepareStatement(select(bytes.postgres), select(bytes.sqlite))([...values, limit])
+  }
+
+  #rows(
+    owners: readonly Value[],
+    after: readonly Value[] | undefined,
+    end: readonly Value[],
+  ): Statement {
+    const { where, values } = this.#inRange(owners, after, end)
+    const from = `SELECT ${list(this.columns)} FROM ${quote(this.table.name)}`
+    return prepareStatement(`${from} ${where} ${this.#orderBy}`)(values)
+  }
+
+  get #orderBy(): string {
+    return this.#order.length > 0 ? `ORDER BY ${list(this.#order)}` : ''
+  }
+
+  /** Returns the condition of rows of the owners after a place, through `end`. */
+  #inRange(
+    owners: readonly Value[],
+    after: readonly Value[] = [],
+    end: readonly Value[] = [],
+  ): { readonly where: string; readonly values: Value[] } {
     const conditions = [
-      ...(this.#isWalk ? [] : [this.#isOwnedBy(value)]),
-      ...(after ? [`${tuple(this.#order)} > ${marks(after.length)}`] : []),
+      ...(owners.length > 0
+        ? [`(${owners.map((value) => this.#isOwnedBy(value)).join(' OR ')})`]
+        : []),
+      ...(after.length > 0 ? [`${tuple(this.#order)} > ${marks(after.length)}`] : []),
+      ...(end.length > 0 ? [`${tuple(this.#order)} <= ${marks(end.length)}`] : []),
     ]
     const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
-    const order = this.#order.length > 0 ? `ORDER BY ${list(this.#order)}` : ''
-    const from = `SELECT ${list(this.columns)} FROM ${quote(this.table.name)}`
-    const text = `${from} ${where} ${order} LIMIT ?`
-    const owner = this.#isWalk || value === null ? [] : [value]
-    return prepareStatement(text)([...owner, ...(after ?? []), limit])
+    return { where, values: [...owners.filter((value) => value !== null), ...after, ...end] }
   }
 
   /** Returns the condition of rows of one owner, with a mark for an owner that is not null. */

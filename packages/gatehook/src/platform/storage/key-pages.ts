@@ -4,6 +4,8 @@
  * seek on both databases.
  */
 import type { Database, Reader, Value } from './database.ts'
+import type { DatabaseName } from './expressions.ts'
+import { bytesOf, countFitting, type SizedColumn } from './page-bytes.ts'
 import { prepareStatement } from './sql.ts'
 
 /** Returns at most `limit` rows after the key `after`; the first rows if it is undefined. */
@@ -13,15 +15,25 @@ export type ReadKeyPage = (
   limit: number,
 ) => Promise<Value[][]>
 
-/** `select`: a statement without conditions and order. `key`: SQL names of the columns. */
-export function createKeyPages(select: string, key: readonly string[], suffix = ''): ReadKeyPage {
+/**
+ * @param select - a statement without conditions and order; its rows must be small
+ * @param key - SQL names of the columns
+ */
+export function createKeyPages(
+  select: string | Record<DatabaseName, string>,
+  key: readonly string[],
+  suffix = '',
+): ReadKeyPage {
   const order = `ORDER BY ${key.join(', ')} LIMIT ?`
-  const prepare = (text: string) => prepareStatement(`${text}${suffix}`, text)
-  const first = prepare(`${select} ${order}`)
+  const { postgres, sqlite } =
+    typeof select === 'string' ? { postgres: select, sqlite: select } : select
+  const prepare = (rest: string) =>
+    prepareStatement(`${postgres} ${rest}${suffix}`, `${sqlite} ${rest}`)
+  const first = prepare(order)
   const ranges = key.map((_, depth) => {
     const length = key.length - 1 - depth
     const shared = key.slice(0, length).map((column) => `${column} = ?`)
-    return prepare(`${select} WHERE ${[...shared, `${key[length]} > ?`].join(' AND ')} ${order}`)
+    return prepare(`WHERE ${[...shared, `${key[length]} > ?`].join(' AND ')} ${order}`)
   })
   return async (reader, after, limit) => {
     if (after === undefined) return reader.arrays(first([limit]))
@@ -35,6 +47,50 @@ export function createKeyPages(select: string, key: readonly string[], suffix = 
   }
 }
 
+interface BytePage {
+  readonly rows: Value[][]
+  /** The key after which the next page begins; undefined after the last row. */
+  readonly next: readonly Value[] | undefined
+}
+
+/** Returns the rows after a key: at most `limit`, as many as fit into a page of bytes. */
+export type ReadBytePage = (...args: Parameters<ReadKeyPage>) => Promise<BytePage>
+
+/**
+ * Rows that others add or delete between both reads must not end the pages early.
+ *
+ * @param readHeads - reads the key of each row and, as the last column, its bytes
+ * @param keyAt - the places of the key in the rows
+ */
+const boundPages =
+  (readHeads: ReadKeyPage, readRows: ReadKeyPage, keyAt: readonly number[]): ReadBytePage =>
+  async (reader, after, limit) => {
+    const heads = await readHeads(reader, after, limit)
+    if (heads.length === 0) return { rows: [], next: undefined }
+    const count = countFitting(heads.map((head) => Number(head.at(-1))))
+    const rows = await readRows(reader, after, count)
+    const end = heads[count - 1]!.slice(0, keyAt.length)
+    const last = rows.at(-1)
+    const next = last ? keyAt.map((at) => last[at]!) : end
+    const isLast = count === heads.length && count < limit && `${next}` === `${end}`
+    return { rows, next: isLast ? undefined : next }
+  }
+
+/** Reads columns of a table in the order of its key. All names are SQL. */
+export function createBytePages(
+  table: string,
+  columns: readonly SizedColumn[],
+  key: readonly string[],
+): ReadBytePage {
+  const bytes = bytesOf(columns)
+  const headsOf = (name: DatabaseName) => `SELECT ${key.join(', ')}, ${bytes[name]} FROM ${table}`
+  const heads = { postgres: headsOf('postgres'), sqlite: headsOf('sqlite') }
+  const names = columns.map(({ name }) => name).join(', ')
+  const readRows = createKeyPages(`SELECT ${names} FROM ${table}`, key)
+  const keyAt = key.map((column) => columns.findIndex(({ name }) => name === column))
+  return boundPages(createKeyPages(heads, key), readRows, keyAt)
+}
+
 const LOCKS = ' FOR UPDATE'
 
 /**
@@ -42,19 +98,31 @@ const LOCKS = ' FOR UPDATE'
  * ends; SQLite has one writer. In distributed tables each statement names its scope, because Citus
  * locks the rows of one server.
  *
- * @param columns - SQL of the columns after scope and id
+ * @param terms - SQL of the columns after scope and id
+ * @param sized - the columns of `terms` that the table stores
  */
 export function createRowPages(
+  db: Pick<Database, 'name' | 'dialect'>,
+  table: string,
+  terms: string,
+  sized: readonly SizedColumn[],
+): ReadBytePage {
+  const readHeads = createScopedPages(db, table, bytesOf(sized)[db.name])
+  return boundPages(readHeads, createScopedPages(db, table, terms, LOCKS), [0, 1])
+}
+
+function createScopedPages(
   { dialect }: Pick<Database, 'dialect'>,
   table: string,
-  columns: string,
+  terms: string,
+  locks = '',
 ): ReadKeyPage {
-  const select = `SELECT scope, id, ${columns} FROM ${table}`
-  if (!dialect.distributed) return createKeyPages(select, ['scope', 'id'], LOCKS)
+  const select = `SELECT scope, id, ${terms} FROM ${table}`
+  if (!dialect.distributed) return createKeyPages(select, ['scope', 'id'], locks)
   const nextScope = prepareStatement(`SELECT min(scope) FROM ${table} WHERE scope > ?`)
-  const ofScope = prepareStatement(`${select} WHERE scope = ? ORDER BY id LIMIT ?${LOCKS}`)
+  const ofScope = prepareStatement(`${select} WHERE scope = ? ORDER BY id LIMIT ?${locks}`)
   const afterId = prepareStatement(
-    `${select} WHERE scope = ? AND id > ? ORDER BY id LIMIT ?${LOCKS}`,
+    `${select} WHERE scope = ? AND id > ? ORDER BY id LIMIT ?${locks}`,
   )
   return async (reader, after, limit) => {
     const rows = after ? await reader.arrays(afterId([...after, limit])) : []

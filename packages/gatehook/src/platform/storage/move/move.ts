@@ -12,6 +12,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Random } from '../../../kernel/random.ts'
 import { type Database, StorageError, type Tx, type Value } from '../database.ts'
+import { countFitting } from '../page-bytes.ts'
 import { sql } from '../sql.ts'
 import type { Table } from '../table.ts'
 import {
@@ -43,7 +44,6 @@ import {
   fingerprint,
   insertStatements,
   type MovedTable,
-  PAGE_ROWS,
   type RowKey,
   requireSameTables,
   TableReader,
@@ -228,11 +228,8 @@ async function copyTables(
     }
     let after = mark ? (JSON.parse(mark.copied) as RowKey) : undefined
     for (;;) {
-      const page = await reader.page(source, after, PAGE_ROWS)
-      const last = page.at(-1)
-      if (last) after = reader.keyOf(last)
-      const isLast = page.length < PAGE_ROWS
-      const state = isLast ? DONE : JSON.stringify(after)
+      const { rows: page, next } = await reader.page(source, after)
+      const state = next ? JSON.stringify(next) : DONE
       await target.write(async (tx) => {
         for (const statement of insertStatements(table, adaptRows(target, table, page))) {
           await tx.run(statement)
@@ -242,7 +239,8 @@ async function copyTables(
       })
       copiedRows += page.length
       report()
-      if (isLast) break
+      if (next === undefined) break
+      after = next
     }
   }
 }
@@ -269,7 +267,7 @@ async function copyChanges(
   let least = Number.POSITIVE_INFINITY
   let roundsWithoutGain = 0
   for (;;) {
-    const changes = await readChanges(source, CHANGES_AT_ONCE)
+    const changes = await fitting(source, readers, await readChanges(source, CHANGES_AT_ONCE))
     if (changes.length === 0) return
     const keysByTable = Map.groupBy(distinctChanges(changes), (change) => change.table)
     const changed: ChangedRows[] = []
@@ -300,6 +298,23 @@ async function copyChanges(
     least = Math.min(least, waiting)
     if (few > 0 && (waiting < few || roundsWithoutGain === ROUNDS_WITHOUT_GAIN)) return
   }
+}
+
+type ChangeReaders = ReadonlyMap<string, Pick<ChangedRows, 'rows' | 'table'>>
+
+/** Returns the first changes whose rows fit into a page. */
+async function fitting(
+  source: Database,
+  readers: ChangeReaders,
+  changes: readonly RecordedChange[],
+): Promise<readonly RecordedChange[]> {
+  const sizes = new Map<string, ReadonlyMap<string, number>>()
+  for (const [name, ofTable] of Map.groupBy(changes, ({ table }) => table)) {
+    const keys = distinctChanges(ofTable).map(({ key }) => key)
+    sizes.set(name, (await readers.get(name)?.rows.sizes(source, keys)) ?? new Map())
+  }
+  const bytes = changes.map(({ table, key }) => sizes.get(table)!.get(`${key}`) ?? 0)
+  return changes.slice(0, countFitting(bytes))
 }
 
 /** The rows of one table that changed; deleted ones have a key only. */

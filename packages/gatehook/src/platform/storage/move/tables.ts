@@ -8,7 +8,8 @@ import {
   StorageError,
   type Value,
 } from '../database.ts'
-import { createKeyPages, type ReadKeyPage } from '../key-pages.ts'
+import { createBytePages, type ReadBytePage } from '../key-pages.ts'
+import { bytesOf } from '../page-bytes.ts'
 import { prepareStatement } from '../sql.ts'
 import type { Table } from '../table.ts'
 
@@ -126,27 +127,39 @@ export async function countRows(reader: Reader, { name }: MovedTable): Promise<n
   return Number(row!.rows)
 }
 
+/** Rows per read at most. */
+const PAGE_ROWS = 2_000
+
+interface MovedPage {
+  readonly rows: readonly Value[][]
+  /** The key after which the next page begins; undefined after the last row. */
+  readonly next: RowKey | undefined
+}
+
+const sizedColumn = ({ name, type }: Column) => ({ name: quote(name), type })
+const keyValue = (value: Value): RowKeyValue => jsonValue(value) as RowKeyValue
+
 /** Reads rows in the order of the key. */
 export class TableReader {
-  readonly #readPage: ReadKeyPage
+  readonly #readPage: ReadBytePage
   readonly #table: MovedTable
   readonly #keyAt: readonly number[]
 
   constructor(table: MovedTable) {
     const { name, columns, key } = table
     this.#table = table
-    const names = columns.map((column) => column.name)
-    this.#keyAt = key.map((column) => names.indexOf(column))
-    this.#readPage = createKeyPages(`SELECT ${list(names)} FROM ${quote(name)}`, key.map(quote))
+    this.#keyAt = key.map((column) => columns.findIndex(({ name }) => name === column))
+    this.#readPage = createBytePages(quote(name), columns.map(sizedColumn), key.map(quote))
   }
 
-  /** Returns at most `limit` rows after the key `after`; the first rows if it is undefined. */
-  page(reader: Reader, after: RowKey | undefined, limit: number): Promise<Value[][]> {
-    return this.#readPage(reader, after && this.values(after), limit)
+  /** Returns the rows after the key `after`; the first rows if it is undefined. */
+  async page(reader: Reader, after: RowKey | undefined): Promise<MovedPage> {
+    const { rows, next } = await this.#readPage(reader, after && this.values(after), PAGE_ROWS)
+    return { rows, next: next?.map(keyValue) }
   }
 
   keyOf(row: readonly Value[]): RowKey {
-    return this.#keyAt.map((at) => jsonValue(row[at]!) as RowKeyValue)
+    return this.#keyAt.map((at) => keyValue(row[at]!))
   }
 
   /** Returns the key as values of the database. */
@@ -157,12 +170,23 @@ export class TableReader {
   }
 
   /** Returns the rows of the keys that exist, in no order. */
-  async rows(db: Database, keys: readonly RowKey[]): Promise<Value[][]> {
-    const select = `SELECT ${list(this.#table.columns.map((column) => column.name))}`
+  rows(db: Database, keys: readonly RowKey[]): Promise<Value[][]> {
+    return this.#select(db, list(this.#table.columns.map((column) => column.name)), keys)
+  }
+
+  /** Returns the bytes of the rows of the keys that exist, by the text of their keys. */
+  async sizes(db: Database, keys: readonly RowKey[]): Promise<ReadonlyMap<string, number>> {
+    const { columns, key } = this.#table
+    const bytes = bytesOf(columns.map(sizedColumn))[db.name]
+    const rows = await this.#select(db, `${list(key)}, ${bytes}`, keys)
+    return new Map(rows.map((row) => [`${row.slice(0, -1).map(keyValue)}`, Number(row.at(-1))]))
+  }
+
+  async #select(db: Database, terms: string, keys: readonly RowKey[]): Promise<Value[][]> {
     const rows: Value[][] = []
     for (const part of parts(keys, this.#keyAt.length)) {
       const condition = isOneOf(db.name, this.#table.key, part.length)
-      const text = `${select} FROM ${quote(this.#table.name)} WHERE ${condition}`
+      const text = `SELECT ${terms} FROM ${quote(this.#table.name)} WHERE ${condition}`
       rows.push(
         ...(await db.arrays(prepareStatement(text)(part.flatMap((key) => this.values(key))))),
       )
@@ -222,9 +246,6 @@ export function insertStatements(
 
 const SHA256_BYTES = 32
 
-/** Rows per read. */
-export const PAGE_ROWS = 2_000
-
 export interface Fingerprint {
   readonly rows: number
   readonly sha256: string
@@ -250,15 +271,15 @@ export async function fingerprint(
   let rows = 0
   let after: RowKey | undefined
   for (;;) {
-    const page = await reader.page(db, after, PAGE_ROWS)
-    for (const row of page) {
+    const page = await reader.page(db, after)
+    for (const row of page.rows) {
       const line = JSON.stringify(comparedColumns.map(({ at }) => jsonValue(row[at]!)))
       const digest = hash('sha256', line, 'buffer')
       for (let at = 0; at < SHA256_BYTES; at++) sum[at]! ^= digest[at]!
     }
-    rows += page.length
-    onRows(page.length)
-    if (page.length < PAGE_ROWS) return { rows, sha256: sum.toString('hex') }
-    after = reader.keyOf(page.at(-1)!)
+    rows += page.rows.length
+    onRows(page.rows.length)
+    if (page.next === undefined) return { rows, sha256: sum.toString('hex') }
+    after = page.next
   }
 }

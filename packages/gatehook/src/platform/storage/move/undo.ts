@@ -6,7 +6,7 @@ import { type Database, StorageError, type Tx } from '../database.ts'
 import type { Table } from '../table.ts'
 import { admitWrites, dropRecording, stopWrites } from './changes.ts'
 import { createMark, dropMark, readMark } from './mark.ts'
-import { describeTables, type MovedTable, PAGE_ROWS, TableReader } from './tables.ts'
+import { describeTables, type MovedTable, TableReader } from './tables.ts'
 
 /** The row that the move writes to the target: its value of `Table.recordsMove`. */
 const MOVED = 'installation.moved'
@@ -123,12 +123,12 @@ async function listLackingRows(
     const reader = new TableReader(table)
     let rows = 0
     for (let after: ReturnType<TableReader['keyOf']> | undefined; ; ) {
-      const page = await reader.page(target, after, PAGE_ROWS)
-      const keys = page.filter((row) => !row.includes(MOVED)).map((row) => reader.keyOf(row))
+      const page = await reader.page(target, after)
+      const keys = page.rows.filter((row) => !row.includes(MOVED)).map((row) => reader.keyOf(row))
       const stored = isMissing ? [] : await reader.rows(source, keys)
       rows += keys.length - stored.length
-      if (page.length < PAGE_ROWS) break
-      after = reader.keyOf(page.at(-1)!)
+      if (page.next === undefined) break
+      after = page.next
     }
     if (rows > 0) lacking.push({ table: table.name, rows })
   }
