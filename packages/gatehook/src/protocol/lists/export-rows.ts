@@ -22,7 +22,7 @@ import {
 } from './page-query.ts'
 import { termConditions } from './term-query.ts'
 import { idOf, selectedColumns, type Walk } from './walk.ts'
-import { isWide } from './wide-rows.ts'
+import { isWide, mostRows } from './wide-rows.ts'
 
 /** Rows of the first chunk, from which the size of the others follows. */
 const FIRST_ROWS = 8
@@ -31,7 +31,7 @@ const ROWS_MAX = 400
 const WIDE_ROWS_MAX = 64
 /** Approximate size of the text of a chunk. */
 const CHUNK_CHARACTERS = 32_768
-/** Rows that a chunk examines if no index applies the filters. */
+/** Rows that a chunk examines at most if no index applies the filters. */
 const EXAMINED_ROWS = 2_000
 
 /** Rows as text, and the position after them. */
@@ -53,9 +53,10 @@ export async function* readExportChunks(
   encode: (row: readonly Value[]) => string,
 ): AsyncGenerator<ExportChunk> {
   const read = isServedByIndex(walk) ? readAlongIndex : readSpans
-  const rowsMax = isWide(walk.collection) ? WIDE_ROWS_MAX : ROWS_MAX
+  const { collection } = walk
+  const rowsMax = Math.min(isWide(collection) ? WIDE_ROWS_MAX : ROWS_MAX, mostRows(collection))
   const keys = keysOf(walk)
-  let position: Walk = { ...walk, limit: FIRST_ROWS }
+  let position: Walk = { ...walk, limit: Math.min(FIRST_ROWS, rowsMax) }
   for (;;) {
     const { rows, next } = await read(reader, position)
     let text = ''
@@ -85,7 +86,8 @@ async function readSpans(reader: Reader, walk: Walk): Promise<ChunkRows> {
   const { collection, filters } = walk
   if (walk.sort.length > 1) throw createNotExportable()
   const id = raw(idOf(collection))
-  const span = { ...walk, limit: isWide(collection) ? walk.limit : EXAMINED_ROWS }
+  const examinedRows = Math.min(EXAMINED_ROWS, mostRows(collection))
+  const span = { ...walk, limit: isWide(collection) ? walk.limit : examinedRows }
   const inOrder = (columns: string, more: readonly Sql[]): Sql => {
     const conditions = [...collectionConditions(walk), ...more]
     if (walk.anchor) conditions.push(sql`(${afterAnchor(walk)})`)

@@ -25,9 +25,17 @@ export interface WideReads {
 export const isWide = ({ maxRowBytes = 0 }: { readonly maxRowBytes?: number }): boolean =>
   maxRowBytes * (MAX_LIMIT + 1) > ITEMS_BYTES_MAX
 
-/** Returns the number of rows to read next, at least one. A stored character has three bytes. */
+/** Returns the number of rows that fit at their largest. A stored character has three bytes. */
+const fittingRows = (maxRowBytes: number, free: number): number =>
+  Math.floor((2 * free) / maxRowBytes)
+
+/** Returns the number of rows that one read may return, whatever callers stored; at least one. */
+export const mostRows = ({ maxRowBytes = 0 }: { readonly maxRowBytes?: number }): number =>
+  Math.max(1, fittingRows(maxRowBytes, ITEMS_BYTES_MAX))
+
+/** Returns the number of rows to read next, at least one. */
 export function nextRows({ maxRowBytes, rows, bytes, free }: WideReads): number {
-  const fitting = Math.floor((2 * free) / maxRowBytes)
+  const fitting = fittingRows(maxRowBytes, free)
   const likely = rows === 0 ? FIRST_ROWS : Math.floor(BATCH_BYTES / Math.ceil(bytes / rows))
   return Math.max(1, Math.min(fitting, likely))
 }
