@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { freshUrl } from '../../../../test/rig/databases.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
 import {
   type Caller,
   eachService,
@@ -147,7 +148,7 @@ test('no window exceeds the limit, and a rejection has the correct wait', async 
   )
 })
 
-test('reading the rest reserves nothing, and is allowed also above a lowered limit', async () => {
+test('reading the rest reserves nothing; of another limit the same part is used', async () => {
   let now = 1_800_000_000_000
   const clock = { now: () => now, elapsedMs: () => 0 }
   const drawn: number[] = []
@@ -169,18 +170,22 @@ test('reading the rest reserves nothing, and is allowed also above a lowered lim
     assert.ok(drawn.every((granted) => granted === 0))
     assert.equal((await limiter.take(at(100), 60)).allowed, true)
     assert.deepEqual(await read(100), [true, 40])
+    assert.deepEqual(await read(50), [true, 20])
+    assert.equal((await limiter.take(at(50), 21)).allowed, false)
+    assert.equal((await limiter.take(at(50), 20)).allowed, true)
     assert.deepEqual(await read(50), [true, 0])
     assert.equal((await limiter.take(at(50), 1)).allowed, false)
-    assert.deepEqual(await read(50), [true, 0])
+    // A higher limit leaves what was used.
+    assert.deepEqual(await read(200), [true, 120])
   }
   // Another node reads the use of the first one, and again after a second.
   drawn.length = 0
   const other = createSharedLimiter(clock, draw)
   const rest = async () => (await other.take(at(100), 0)).remaining
-  assert.deepEqual([await rest(), await rest(), drawn], [40, 40, [0]])
-  await drawLocally('k', at(100)[0]!.rate, now, { least: 5, most: 5 })
+  assert.deepEqual([await rest(), await rest(), drawn], [20, 20, [0]])
+  await drawLocally('k/60000', at(100)[0]!.rate, now, { least: 5, most: 5 })
   now += 1000
-  assert.deepEqual([await rest(), drawn], [35, [0, 0]])
+  assert.deepEqual([await rest(), drawn], [15, [0, 0]])
   assert.equal((await other.take(at(100), 1)).allowed, true)
 })
 
@@ -200,4 +205,30 @@ test('two nodes on one PostgreSQL exceed the limit by at most a tenth', async (t
   }
   assert.ok(served >= 90 && served <= 110, `${served} of 100`)
   for (const node of nodes) assert.equal((await node.get('/api/v2/users')).status, 429)
+})
+
+test('a lowered limit applies on each node, and frees what a node reserved before', async (t) => {
+  const url = await freshUrl(t, 'postgres')
+  const first = await openService(t, 'postgres', { url })
+  const second = await openService(t, 'postgres', { url })
+  const operator = second.as(await first.key({ scopes: ['admin'], mode: 'live' }))
+  const { id } = (await operator.post('/admin/customers', { name: 'small' })).body
+  const limitTo = async (limit: number) => {
+    const limits = { total_rate_limit: { limit, window_s: 3600 } }
+    assert.equal((await operator.patch(`/admin/customers/${id}`, { limits })).status, 200)
+  }
+  await limitTo(10_000)
+  const key = await first.key({ customer: id })
+  const before = await first.as(key).get('/api/v2/protected')
+  assert.equal(before.status, 200)
+  await limitTo(100)
+  const other = await first.key({ customer: id })
+  const isKnown = ({ headers }: Reply) => headers['ratelimit-policy'] === '"customer";q=100;w=3600'
+  await eventually(() => first.as(key).get('/api/v2/protected'), isKnown)
+  let served = 0
+  for (let n = 0; n < 120; n++) {
+    const node = n % 2 === 0 ? second.as(other) : first.as(key)
+    served += Number((await node.get('/api/v2/protected')).status === 200)
+  }
+  assert.ok(served >= 85 && served <= 102, `${served} of 100`)
 })

@@ -10,23 +10,25 @@ import {
 } from './limiter.ts'
 import { addUse, type Slice, sliceNumber, sumUsed } from './window.ts'
 
-/** Inserts the slice or locks its row: concurrent draws of a subject wait for each other. */
+/** Inserts the slice or locks its row: draws of a subject under one limit wait for each other. */
 const lock = prepareStatement(
-  `INSERT INTO gh_quota (subject, period, used, expires_at) VALUES (?, ?, 0, ?)
-   ON CONFLICT (subject, period) DO UPDATE SET used = gh_quota.used`,
+  `INSERT INTO gh_quota (subject, period, under_limit, used, expires_at) VALUES (?, ?, ?, 0, ?)
+   ON CONFLICT (subject, period, under_limit) DO UPDATE SET used = gh_quota.used`,
 )
 const findSlices = prepareStatement(
-  `SELECT period, used, expires_at FROM gh_quota
+  `SELECT period, under_limit, used, expires_at FROM gh_quota
    WHERE subject = ? AND expires_at > ? AND used > 0 ORDER BY expires_at`,
 )
 const add = prepareStatement(
-  'UPDATE gh_quota SET used = used + ?, expires_at = ? WHERE subject = ? AND period = ?',
+  `UPDATE gh_quota SET used = used + ?, expires_at = ?
+   WHERE subject = ? AND period = ? AND under_limit = ?`,
 )
 
 async function readSlices(from: Reader, key: string, now: number): Promise<Slice[]> {
   const rows = await from.all(findSlices([key, now]))
   return rows.map((row) => ({
     no: row.period as number,
+    limit: row.under_limit as number,
     used: row.used as number,
     untilMs: row.expires_at as number,
   }))
@@ -39,12 +41,12 @@ export const createDraw =
     if (most === 0) return { granted: 0, slices: await readSlices(db, key, now) }
     return db.write(async (tx) => {
       const period = sliceNumber(rate, now)
-      await tx.run(lock([key, period, now + rate.windowMs]))
+      await tx.run(lock([key, period, rate.limit, now + rate.windowMs]))
       const slices = await readSlices(tx, key, now)
-      const left = rate.limit - sumUsed(slices)
+      const left = rate.limit - sumUsed(rate, slices)
       if (left < least) return { granted: 0, slices }
       const granted = Math.min(most, left)
-      await tx.run(add([granted, now + rate.windowMs, key, period]))
+      await tx.run(add([granted, now + rate.windowMs, key, period, rate.limit]))
       return { granted, slices: addUse(rate, slices, now, granted) }
     })
   }

@@ -3,14 +3,15 @@ import { int, type Table, text } from '../../platform/storage/table.ts'
 
 export const quotaCounts: Table = {
   name: 'gh_quota',
-  row: 'The requests of a subject in a period.',
+  row: 'The requests of a subject in a period, under one limit.',
   columns: {
     subject: text.personal,
     period: int,
+    under_limit: int,
     used: int,
     expires_at: int,
   },
-  key: ['subject', 'period'],
+  key: ['subject', 'period', 'under_limit'],
   place: 'local',
   belongs: 'installation',
   indexes: {

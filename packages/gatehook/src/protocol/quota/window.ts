@@ -1,7 +1,9 @@
 /**
  * A sliding window in slices (§11.3). Requests are counted per twentieth of the window. A slice
  * counts until one window after its last request, so no window contains more requests than the
- * limit. (Two counters weighted by time allow twice the limit around a burst.) Pure.
+ * limit. (Two counters weighted by time allow twice the limit around a burst.) Under a lower limit
+ * a slice counts as the same part of the limit: of what a node has reserved under the old one and
+ * not used, no more counts than of a reservation under the new one. Pure.
  */
 export interface QuotaRate {
   readonly limit: number
@@ -11,6 +13,8 @@ export interface QuotaRate {
 export interface Slice {
   /** `floor(now / length of a slice)`. */
   readonly no: number
+  /** The limit under which its requests were counted. */
+  readonly limit: number
   readonly used: number
   /** Epoch milliseconds: one window after its last request. */
   readonly untilMs: number
@@ -27,8 +31,11 @@ export const currentSlices = (slices: readonly Slice[], nowMs: number): readonly
     ? slices.filter((slice) => slice.untilMs > nowMs)
     : slices
 
-export const sumUsed = (slices: readonly Slice[]): number =>
-  slices.reduce((sum, slice) => sum + slice.used, 0)
+const usedUnder = ({ limit }: QuotaRate, slice: Slice): number =>
+  slice.limit > limit ? Math.floor((slice.used * limit) / slice.limit) : slice.used
+
+export const sumUsed = (rate: QuotaRate, slices: readonly Slice[]): number =>
+  slices.reduce((sum, slice) => sum + usedUnder(rate, slice), 0)
 
 /** Returns the slices with `count` more requests at `nowMs`. */
 export function addUse(
@@ -38,10 +45,13 @@ export function addUse(
   count: number,
 ): readonly Slice[] {
   const no = sliceNumber(rate, nowMs)
-  const last = slices.at(-1)
-  const untilMs = nowMs + rate.windowMs
-  if (last?.no !== no) return [...slices, { no, used: count, untilMs }]
-  return [...slices.slice(0, -1), { no, used: last.used + count, untilMs }]
+  const { limit, windowMs } = rate
+  const isSame = (slice: Slice) => slice.no === no && slice.limit === limit
+  const used = count + (slices.find(isSame)?.used ?? 0)
+  return [
+    ...slices.filter((slice) => !isSame(slice)),
+    { no, limit, used, untilMs: nowMs + windowMs },
+  ]
 }
 
 /** Returns the slices without the latest request. */
@@ -61,10 +71,10 @@ export function waitMs(
   count = 1,
 ): number {
   const most = rate.limit - count
-  let used = sumUsed(slices)
+  let used = sumUsed(rate, slices)
   for (const slice of slices) {
     if (used <= most) break
-    used -= slice.used
+    used -= usedUnder(rate, slice)
     if (used <= most) return slice.untilMs - nowMs
   }
   return 0
