@@ -173,7 +173,7 @@ function createResultReader(
     } catch (error) {
       if (!(error instanceof InvalidOutput)) throw error
       const detail = { upstream: upstream.name, problem: error.message }
-      return failed('upstream_invalid', 'unknown', { detail })
+      return failed(call, 'upstream_invalid', 'unknown', { detail })
     }
   }
 
@@ -185,31 +185,41 @@ function createResultReader(
     const retryAfter = headers.get('retry-after')?.[0]
     const retry = retryAfter === undefined ? {} : { headers: { 'retry-after': retryAfter } }
     if (status >= 500) {
-      return failed('upstream_failed', 'unknown', { detail, ...(status === 503 && retry) })
+      return failed(call, 'upstream_failed', 'unknown', { detail, ...(status === 503 && retry) })
     }
-    if (status === 401 || status === 407) return failed('upstream_failed', 'none', { detail })
+    if (status === 401 || status === 407) return failed(call, 'upstream_failed', 'none', { detail })
     if (status >= 400) {
       const refused = () => {
         const own = { status, title: failures.upstream_refused[1] }
-        return failed('upstream_refused', 'known', { own, ...retry })
+        return failed(call, 'upstream_refused', 'known', { own, ...retry })
       }
       const result = forward!.errors === 'wrap' ? refused() : passed(call, request, response)
       return isTransient(status, retryAfter) ? { ...result, effect: 'none' } : result
     }
     if (status === 304 && method === 'GET' && !convert) return passed(call, request, response)
     if (status >= 300) {
-      return failed('upstream_failed', AFTER_EFFECT.has(status) ? 'unknown' : 'none', { detail })
+      return failed(call, 'upstream_failed', AFTER_EFFECT.has(status) ? 'unknown' : 'none', {
+        detail,
+      })
     }
     const hasBody = !NO_BODY.has(status)
     return convert && hasBody ? converted(call, request, response) : passed(call, request, response)
   }
 }
 
-const failed = (
+const MAY_HAVE_RUN =
+  'It may have executed the request: repeat that only with the same `Idempotency-Key`.'
+
+function failed(
+  { method }: Call,
   code: FailureCode,
   effect: OutsideResult['effect'],
   options: ConstructorParameters<typeof Failure>[2],
-): OutsideResult => ({ outcome: { failure: new Failure(code, undefined, options) }, effect })
+): OutsideResult {
+  const isUnclear = effect === 'unknown' && method !== 'GET' && method !== 'HEAD'
+  const message = isUnclear ? `${failures[code][1]} ${MAY_HAVE_RUN}` : undefined
+  return { outcome: { failure: new Failure(code, message, options) }, effect }
+}
 
 function ofUnanswered(
   call: Call,
@@ -220,13 +230,12 @@ function ofUnanswered(
   if (reason === 'aborted' && call.signal.aborted) throw DEPARTED
   const effect = isSent ? 'unknown' : 'none'
   const detail = { upstream: name, problem: reason }
-  if (reason === 'timeout') return failed('upstream_timeout', effect, { detail })
+  if (reason === 'timeout') return failed(call, 'upstream_timeout', effect, { detail })
   if (reason === 'overloaded') {
-    return failed('overloaded', effect, { detail, headers: { 'retry-after': '1' } })
+    return failed(call, 'overloaded', effect, { detail, headers: { 'retry-after': '1' } })
   }
   if (reason === 'body') {
-    return failed(hasOutput ? 'upstream_invalid' : 'upstream_failed', effect, { detail })
+    return failed(call, hasOutput ? 'upstream_invalid' : 'upstream_failed', effect, { detail })
   }
-  const isAnswer = isSent && (reason === 'protocol' || reason === 'too_large')
-  return failed(isAnswer ? 'upstream_failed' : 'upstream_unreachable', effect, { detail })
+  return failed(call, isSent ? 'upstream_failed' : 'upstream_unreachable', effect, { detail })
 }
