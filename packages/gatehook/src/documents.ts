@@ -12,7 +12,7 @@ import { openApiDocument } from './declare/resources/openapi.ts'
 import { schemaName } from './declare/resources/openapi-words.ts'
 import { resourceOverviewOperations } from './declare/resources/overview.ts'
 import type { ResourceDefinition } from './declare/resources/resource.ts'
-import { listScopes } from './declare/resources/scopes.ts'
+import { listScopeChanges, listScopes } from './declare/resources/scopes.ts'
 import { declaredSecrets } from './declare/resources/service-secrets.ts'
 import { versionOperations } from './declare/versions/operations.ts'
 import { eventOperations } from './history/events/operations.ts'
@@ -254,10 +254,12 @@ export function openApiDocuments(catalog: Catalog, readsReplicas: boolean): Docu
 function publish(name: string, catalog: Catalog, readsReplicas: boolean): OpenApiDocument {
   const { service, versions, newest } = catalog
   const scopes = [...listScopes(service)].sort()
+  const changes = listScopeChanges(service)
+  const wordsOf = (scope: string) => describeScope(scope, service.name, changes)
   const events = versions.includes(name) ? listEventSamples(catalog, name) : []
   return publishDocument(openApiOf(name, catalog), {
     version: versions.includes(name) ? name : newest,
-    scopes: Object.fromEntries(scopes.map((scope) => [scope, describeScope(scope, service.name)])),
+    scopes: Object.fromEntries(scopes.map((scope) => [scope, wordsOf(scope)])),
     info: service.info,
     readsReplicas,
     events: events.map(({ type, scope, collection, object }) => ({

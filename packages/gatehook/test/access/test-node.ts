@@ -54,6 +54,7 @@ export const administration = (db: Database, time: ManualClock): Administration 
   random,
   trail,
   clock: time.clock,
+  changes: new Map(),
   scopes: new Set(['admin', 'things:read', 'things:write', 'events:read']),
   versions: ['v1', 'v2'],
   onChange: () => undefined,

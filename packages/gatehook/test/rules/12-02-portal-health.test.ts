@@ -212,10 +212,11 @@ for (const { name } of databases) {
     assert.equal(list.status, 200, list.text)
     const [application] = list.body.data
     assert.deepEqual(
-      [application.client_id, application.name, application.allowed_by],
-      [client.client_id, 'An app', { id: String(person.id), name: person.email }],
+      [application.client_id, application.name, application.hosts, application.allowed_by],
+      [client.client_id, 'An app', [], { id: String(person.id), name: person.email }],
     )
     assert.ok(application.allows.includes('See your orders'))
+    assert.ok(application.allows.includes('Create and change your orders'))
     const path = `/portal/api/consents/${application.id}`
     const foreign = await portal({ mode: 'test' })
     assert.deepEqual((await anonymous.get('/portal/api/consents', foreign)).body.data, [])
@@ -232,6 +233,7 @@ for (const { name } of databases) {
     const id = host.document({}, `/${'a'.repeat(1_500)}`)
     await grantConsent(openBrowser(fixture.app), authorizePath({ client_id: id }), person)
     const [described] = (await anonymous.get('/portal/api/consents', own)).body.data
+    assert.deepEqual(described.hosts, [new URL(id).host])
     const revocation = `/portal/api/consents/${encodeURIComponent(described.id)}`
     assert.equal((await anonymous.delete(revocation, own)).status, 204)
   })

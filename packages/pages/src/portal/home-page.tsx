@@ -247,6 +247,16 @@ const readsApplications = (): boolean => {
   return signedIn.kind === 'person' || scopes.includes('keys:read')
 }
 
+/** The host of an application whose name is its own claim, as on the consent page. */
+const Claimant = ({ of: { name, hosts } }: { readonly of: Application }) =>
+  hosts.length === 0 ? (
+    <b>{name}</b>
+  ) : (
+    <>
+      <b>{hosts.join(', ')}</b> calls itself “{name}”
+    </>
+  )
+
 function Applications() {
   const applications = useLoaded<ListPage<Application>>('/portal/api/consents')
   const [open, setOpen] = useState<Application>()
@@ -274,7 +284,7 @@ function Applications() {
                   label: 'Application',
                   cell: (application) => (
                     <>
-                      <b>{application.name}</b>
+                      <Claimant of={application} />
                       <br />
                       <span class="soft">
                         {`allowed by ${application.allowed_by.name ?? 'a person'}, `}

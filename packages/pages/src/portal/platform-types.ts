@@ -23,6 +23,7 @@ export type PortalApplication = {
   readonly id: string
   readonly client_id: string
   readonly name: string
+  readonly hosts: readonly string[]
   readonly scopes: readonly string[]
   readonly allows: readonly string[]
   readonly allowed_by: {

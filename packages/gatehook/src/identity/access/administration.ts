@@ -52,7 +52,7 @@ export interface Administration extends AuditContext {
   /** All scopes that a key can hold: those of resources and actions, and the engine's own. */
   readonly scopes: ReadonlySet<string>
   /** The permissions of the scopes that write. */
-  readonly changes?: ScopeChanges
+  readonly changes: ScopeChanges
   /** The API versions to which a key can be pinned: `v1`, `v2`. */
   readonly versions: readonly string[]
   /** Evicts this node's cached verifications; called after the commit of each change. */

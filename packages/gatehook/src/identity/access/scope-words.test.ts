@@ -2,16 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { classifyScope, describeGrant, describeScope } from './scope-words.ts'
 
+const NONE = new Map<string, readonly string[]>()
+
 test('each kind of scope has a description', () => {
-  assert.equal(describeScope('things:read', 'Acme'), 'See your things')
+  assert.equal(describeScope('things:read', 'Acme', NONE), 'See your things')
   assert.equal(
-    describeScope('big_things:write', 'Acme'),
+    describeScope('big_things:write', 'Acme', NONE),
     'Create, change and delete your big things',
   )
-  assert.match(describeScope('things:all', 'Acme'), /everybody/)
-  assert.equal(describeScope('things:ship', 'Acme'), 'Ship your things')
+  assert.match(describeScope('things:all', 'Acme', NONE), /everybody/)
+  assert.equal(describeScope('things:ship', 'Acme', NONE), 'Ship your things')
   assert.equal(
-    describeScope('webhooks:write', 'Acme'),
+    describeScope('webhooks:write', 'Acme', NONE),
     'Create, change and delete the webhooks of Acme',
   )
 })
@@ -28,17 +30,20 @@ test('a scope that writes names the changes that it permits', () => {
 
 test('an unusual scope name is quoted or spelled out', () => {
   for (const scope of ['odd', 'a:b:c', ':', 'x:', ':y', '<b>']) {
-    assert.equal(describeScope(scope, 'Acme'), `Use “${scope}”`)
+    assert.equal(describeScope(scope, 'Acme', NONE), `Use “${scope}”`)
   }
-  assert.equal(describeScope('constructor:constructor', 'Acme'), 'Constructor your constructor')
+  assert.equal(
+    describeScope('constructor:constructor', 'Acme', NONE),
+    'Constructor your constructor',
+  )
 })
 
 test('an operator reads what a scope grants', () => {
-  assert.equal(describeGrant('big_things:read'), 'Read big things')
-  assert.equal(describeGrant('things:write'), 'Create, change and delete things')
-  assert.equal(describeGrant('things:ship'), 'Ship things')
-  assert.match(describeGrant('admin'), /everything of every customer/)
-  assert.equal(describeGrant('odd'), 'Use “odd”')
+  assert.equal(describeGrant('big_things:read', NONE), 'Read big things')
+  assert.equal(describeGrant('things:write', NONE), 'Create, change and delete things')
+  assert.equal(describeGrant('things:ship', NONE), 'Ship things')
+  assert.match(describeGrant('admin', NONE), /everything of every customer/)
+  assert.equal(describeGrant('odd', NONE), 'Use “odd”')
 })
 
 test('a scope is of a kind, and of a collection unless it covers the account', () => {

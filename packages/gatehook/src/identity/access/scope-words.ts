@@ -40,13 +40,13 @@ const GRANTED: Words = {
 function describe(
   scope: string,
   words: Words,
-  { article, changes }: { readonly article: string; readonly changes: ScopeChanges | undefined },
+  { article, changes }: { readonly article: string; readonly changes: ScopeChanges },
 ): string {
   const parts = partsOf(scope)
   if (!parts) return `Use “${scope}”`
   const { rows, verb } = parts
   if (Object.hasOwn(words, verb)) {
-    const permitted = conjunction(changes?.get(scope) ?? ALL_CHANGES)
+    const permitted = conjunction(changes.get(scope) ?? ALL_CHANGES)
     return words[verb]!(rows, capitalize(permitted))
   }
   return `${capitalize(verb.replaceAll('_', ' '))} ${article}${rows}`
@@ -56,7 +56,7 @@ function describe(
  * Describes a scope for a person, without a full stop. An account scope names the customer (§3.6);
  * a resource scope derives from its name, such as `invoices:read`.
  */
-export const describeScope = (scope: string, customer: string, changes?: ScopeChanges): string =>
+export const describeScope = (scope: string, customer: string, changes: ScopeChanges): string =>
   isAccountScope(scope)
     ? accountScopes[scope]!(customer)
     : isIdentityScope(scope)
@@ -64,7 +64,7 @@ export const describeScope = (scope: string, customer: string, changes?: ScopeCh
       : describe(scope, OWN, { article: 'your ', changes })
 
 /** Describes a scope for an operator. */
-export const describeGrant = (scope: string, changes?: ScopeChanges): string =>
+export const describeGrant = (scope: string, changes: ScopeChanges): string =>
   isAccountScope(scope)
     ? accountScopes[scope]!('the customer')
     : describe(scope, GRANTED, { article: '', changes })

@@ -69,7 +69,7 @@ interface AuthorizeDeps extends AuditContext {
   /** The display name of the API. */
   readonly service: string
   readonly lifetimes: AuthorizationLifetimes
-  readonly changes: ScopeChanges | undefined
+  readonly changes: ScopeChanges
 }
 
 /** A request of a browser, with the authorization request to which it belongs. */

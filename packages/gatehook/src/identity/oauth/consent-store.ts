@@ -23,6 +23,9 @@ export interface ConsentRedirects {
   readonly scopes: Readonly<Record<string, readonly string[]>>
 }
 
+const readRedirects = (stored: string | null): ConsentRedirects | undefined =>
+  stored === null ? undefined : JSON.parse(stored)
+
 /** Returns the scopes of a consent; undefined if there is none. */
 export async function findConsent(
   from: Reader,
@@ -31,8 +34,8 @@ export async function findConsent(
   const row = await from.get(sql`SELECT scopes, redirects FROM gh_consents
     WHERE scope = ${key.scope} AND owner = ${key.owner} AND client_id = ${key.clientId}`)
   if (!row) return undefined
-  const redirects = row.redirects === null ? undefined : JSON.parse(row.redirects)
-  return { scopes: String(row.scopes).split(' ').filter(Boolean), redirects }
+  const scopes = String(row.scopes).split(' ').filter(Boolean)
+  return { scopes, redirects: readRedirects(row.redirects) }
 }
 
 /** Returns the scope in which a person consented to a client. */
@@ -54,8 +57,8 @@ export async function listConsents(
   from: Reader,
   { scope, owner, limit }: { scope: Scope; owner: number | undefined; limit: number },
 ): Promise<readonly StoredConsent[]> {
-  const rows = await from.all(sql`SELECT owner, client_id, client_name, scopes, created_at
-    FROM gh_consents
+  const rows = await from.all(sql`SELECT owner, client_id, client_name, scopes, redirects,
+    created_at FROM gh_consents
     WHERE scope = ${scope} ${owner === undefined ? sql`` : sql`AND owner = ${owner}`}
     ORDER BY created_at DESC, owner, client_id LIMIT ${limit}`)
   return rows.map((row) => ({
@@ -64,6 +67,7 @@ export async function listConsents(
     clientId: row.client_id,
     clientName: row.client_name,
     scopes: String(row.scopes).split(' ').filter(Boolean),
+    redirects: readRedirects(row.redirects),
     createdAt: Number(row.created_at),
   }))
 }

@@ -75,7 +75,7 @@ interface DeviceDeps extends AuditContext {
   /** The display name of the API. */
   readonly service: string
   readonly lifetimes: AuthorizationLifetimes
-  readonly changes: ScopeChanges | undefined
+  readonly changes: ScopeChanges
 }
 
 /** A request of a browser. */

@@ -21,7 +21,7 @@ test('each page escapes text of others', () => {
       username: '</main>',
       customer: '<b>',
       scopes: ['<i>:read'],
-      changes: undefined,
+      changes: new Map(),
       lifetimes: { idleS: 1, absoluteS: 2 },
     }),
     renderFailurePage(new Failure('invalid_request', '<script>alert(1)</script>'), {

@@ -113,7 +113,7 @@ export interface ScopeListView {
   /** The name of the customer that client and person belong to. */
   readonly customer: string
   readonly scopes: readonly string[]
-  readonly changes: ScopeChanges | undefined
+  readonly changes: ScopeChanges
 }
 
 interface ConsentView extends FormView, ScopeListView {

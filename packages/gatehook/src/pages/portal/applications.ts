@@ -6,11 +6,13 @@
  */
 
 import { actorOf } from '../../history/audit/store.ts'
+import type { ScopeChanges } from '../../identity/access/administration.ts'
 import { describeScope } from '../../identity/access/scope-words.ts'
 import { missingScope } from '../../identity/access/scopes.ts'
 import { findCustomer } from '../../identity/access/store.ts'
 import type { RightsOf } from '../../identity/access/stored-data.ts'
 import { MAX_ID_CHARACTERS } from '../../identity/oauth/client-document.ts'
+import { claimantHosts } from '../../identity/oauth/client-words.ts'
 import { type ConsentRevocation, revokeConsent } from '../../identity/oauth/consent-revocation.ts'
 import { listConsents, type StoredConsent } from '../../identity/oauth/consent-store.ts'
 import { readUsernames } from '../../identity/people/store.ts'
@@ -34,7 +36,7 @@ function requireScope(call: Call, scope: string): void {
 
 function toJson(
   row: StoredConsent,
-  customerName: string,
+  words: { readonly customer: string; readonly changes: ScopeChanges },
   username: string | undefined,
 ): ApplicationJson {
   const { scopes } = row
@@ -42,14 +44,16 @@ function toJson(
     id: `${row.owner}.${row.clientId}`,
     client_id: row.clientId,
     name: row.clientName,
+    hosts: claimantHosts(row),
     scopes,
-    allows: scopes.map((scope) => describeScope(scope, customerName)),
+    allows: scopes.map((scope) => describeScope(scope, words.customer, words.changes)),
     allowed_by: { id: String(row.owner), name: username ?? null },
     allowed_at: isoTime(row.createdAt),
   }
 }
 
 interface ApplicationDeps extends ConsentRevocation {
+  readonly changes: ScopeChanges
   /** The resource whose rows sign in; undefined if none does. */
   readonly people: string | undefined
   readonly rightsOf: RightsOf
@@ -64,7 +68,8 @@ export const applicationRoutes = (deps: ApplicationDeps): Route[] => [
       owner: ownPerson(call),
       limit: APPLICATIONS_MAX + 1,
     })
-    const name = (await findCustomer(deps.db, customer))?.name ?? ''
+    const customerName = (await findCustomer(deps.db, customer))?.name ?? ''
+    const words = { customer: customerName, changes: deps.changes }
     const isOwn = ownPerson(call) !== undefined
     const readsPeople = isOwn || deps.rightsOf(call.principal!).mayIdentify('person')
     const listed = consents.slice(0, APPLICATIONS_MAX)
@@ -76,7 +81,7 @@ export const applicationRoutes = (deps: ApplicationDeps): Route[] => [
             listed.map(({ owner }) => owner),
           )
         : undefined
-    const data = listed.map((row) => toJson(row, name, usernames?.get(row.owner)))
+    const data = listed.map((row) => toJson(row, words, usernames?.get(row.owner)))
     return respond(operations.applications, {
       data,
       has_more: consents.length > APPLICATIONS_MAX,

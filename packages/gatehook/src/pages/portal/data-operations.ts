@@ -47,6 +47,12 @@ const application = b
     id: b.text().example('17.cli_01jdq8w9vgk7'),
     client_id: b.text().example('cli_01jdq8w9vgk7'),
     name: b.text().example('Ledger'),
+    hosts: b
+      .list(b.text())
+      .describe(
+        'Of an application that named itself: the hosts that asked. Its name is unverified.',
+      )
+      .example(['app.ledger.example']),
     scopes: b.list(b.text()).example(['events:read']),
     allows: b.list(b.text()).describe('The scopes in words.').example(['See the events of Acme']),
     allowed_by: b.object({
