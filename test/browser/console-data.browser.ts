@@ -84,6 +84,18 @@ test('columns are hidden, and stay so in this browser', async (t) => {
   await header.waitFor()
 })
 
+test('a list has composite values in a few characters, and the drawer the whole', async (t) => {
+  const page = await stage.signedIn(t)
+  const prizes = ['Hugo Award for Best Novel', 'Nebula Award for Best Novel']
+  await stage.json('POST', `${API}/authors`, { name: 'Octavia', prizes, links: { a: 'b' } })
+  await page.goto(url(`authors?${scope}`))
+  const row = page.getByRole('row', { name: /Octavia/ })
+  for (const text of ['2 items', '{…}'])
+    await row.getByText(text, { exact: true }).filter({ visible: true }).waitFor()
+  await row.getByRole('link').first().click()
+  await drawer(page).getByText(prizes[1]!).first().waitFor()
+})
+
 test('an action runs in its states, and its event is in the history', async (t) => {
   const page = await stage.signedIn(t, {}, /status of 422/)
   const { id } = await createBook('The Dispossessed', 100, { weight: 1250 })

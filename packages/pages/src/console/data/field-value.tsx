@@ -1,12 +1,18 @@
 /** Values of declared fields: as cells of a table, as texts of a form, and back to JSON. */
 import type { ComponentChildren } from 'preact'
 import { slowNow } from '../../clock.ts'
-import { instant, listTime, number } from '../../format.ts'
+import { count, instant, listTime, number } from '../../format.ts'
 import { State } from '../../parts/state.tsx'
 import { type ResourceField, STATE_FIELD } from './resource-shapes.ts'
 
 /** Characters of a text in a table. */
 const MAX_CELL = 80
+
+/** Returns a list or an object in a few characters; the drawer has the whole value. */
+const compositeText = (value: object): string => {
+  if (Array.isArray(value)) return value.length === 0 ? '[]' : count(value.length, 'item')
+  return Object.keys(value).length === 0 ? '{}' : '{…}'
+}
 
 const plainText = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value)
@@ -24,6 +30,7 @@ function valueView(field: ResourceField, value: unknown, isShort: boolean): Comp
     )
   }
   const isCount = input.amount && input.json === 'integer'
+  if (isShort && typeof value === 'object') return <span class="soft">{compositeText(value)}</span>
   const text = isCount ? number(Number(value)) : plainText(value)
   if (input.amount) return isShort || !field.unit ? text : `${text} ${field.unit}`
   if (field.name === STATE_FIELD) return <State tone="idle">{text}</State>
