@@ -16,13 +16,14 @@ import {
   mountPathOf,
   withoutPassword,
 } from '../platform/config/config.ts'
-import { nodeNameOf } from '../platform/config/environment.ts'
+import { isCommandOfNpm, nodeNameOf } from '../platform/config/environment.ts'
 import { type CommandSpec, configOf, type Input } from './command.ts'
 import { portError } from './doctor-checks.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { writeText } from './output.ts'
 import { packageVersion } from './own-package.ts'
 import { findService, loadService, type ServiceFile } from './service-file.ts'
+import { createSignalCounter } from './signals.ts'
 import { terminalStream } from './terminal-log.ts'
 import { welcomeText } from './welcome.ts'
 
@@ -53,12 +54,12 @@ async function serveUntilSignal(app: App, log: Log): Promise<void> {
   // Without a port, only this timer keeps the process alive.
   const keepAlive = setInterval(() => undefined, LONGEST_TIMER_MS)
   const signal = await new Promise<string>((resolve) => {
-    let isFirst = true
+    const receive = createSignalCounter({ clock: wallClock, isForwarded: isCommandOfNpm() })
     for (const [name, exit] of Object.entries(SIGNALS)) {
       process.on(name, () => {
-        if (!isFirst) process.exit(exit)
-        isFirst = false
-        resolve(name)
+        const signal = receive(name)
+        if (signal === 'further') process.exit(exit)
+        if (signal === 'first') resolve(name)
       })
     }
   })

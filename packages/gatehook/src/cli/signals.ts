@@ -1,0 +1,28 @@
+/** Signals of a process that serves (§2.4). */
+import type { Clock } from '../kernel/clock.ts'
+
+/** npm forwards a signal to its command; one to the process group then arrives twice. */
+const COPY_MS = 1000
+
+interface SignalCounterOptions {
+  readonly clock: Pick<Clock, 'elapsedMs'>
+  /** Whether npm runs this command. */
+  readonly isForwarded: boolean
+}
+
+/**
+ * Returns a function that counts signals: the `first` drains, a `further` one ends the process at
+ * once, and a `copy` does nothing.
+ */
+export function createSignalCounter({ clock, isForwarded }: SignalCounterOptions) {
+  let first: { readonly name: string; readonly atMs: number } | undefined
+  return (name: string): 'first' | 'copy' | 'further' => {
+    const atMs = clock.elapsedMs()
+    if (!first) {
+      first = { name, atMs }
+      return 'first'
+    }
+    const isCopy = isForwarded && name === first.name && atMs - first.atMs < COPY_MS
+    return isCopy ? 'copy' : 'further'
+  }
+}
