@@ -84,15 +84,16 @@ function passLines({ verdicts, unlocked, file, rewrite }: CheckReport): string[]
     const promisedVersions = list([...lockedVersions, ...unlocked])
     return [...lines, '', `Wrote ${bold(file)}: it now promises ${promisedVersions}. Commit it.`]
   }
+  const [are, they, them] = unlocked.length > 1 ? ['are', 'they', 'them'] : ['is', 'it', 'it']
   if (unlocked.length > 0) {
-    const [are, they] = unlocked.length > 1 ? ['are', 'they'] : ['is', 'it']
     lines.push(
       '',
       `${list(unlocked)} ${are} not in ${file} yet: ${they} may still change in any way.`,
     )
   }
   if (additions.length + unlocked.length > 0) {
-    lines.push(dim(`Once they are released: ${cyan('gatehook check --update')} adds them.`))
+    const [theyAre, added] = additions.length > 0 ? ['they are', 'them'] : [`${they} ${are}`, them]
+    lines.push(dim(`Once ${theyAre} released: ${cyan('gatehook check --update')} adds ${added}.`))
   }
   return lines
 }

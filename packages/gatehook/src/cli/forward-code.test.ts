@@ -1,7 +1,13 @@
 /** Imports of a document, and what a later import keeps. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { forwardModule, functionName, generateForwards, mergeForwards } from './forward-code.ts'
+import {
+  countRoutes,
+  forwardModule,
+  functionName,
+  generateForwards,
+  mergeForwards,
+} from './forward-code.ts'
 
 const ok = { 200: { description: 'ok' } }
 const document = (paths: object, schemas: object = {}) => ({
@@ -131,6 +137,7 @@ test('a later import keeps edited parts, replaces others, and prints the differe
   assert.deepEqual(again, { text, differences: [] })
   const gone = mergeForwards(text, blocksOf(document({}, {})))!
   assert.equal(gone.text, text)
+  assert.equal(countRoutes(text), text.match(/\.forward\(/g)!.length, 'also those that are gone')
   assert.ok(gone.differences.every((line) => line.startsWith('- ')))
   assert.equal(mergeForwards('export {}', []), undefined)
 })

@@ -271,6 +271,13 @@ interface Merged {
 
 const MARKER = /^[ \t]*\/\/ openapi: (.+) ([0-9a-f]{8})$/
 
+/** Counts the operations of a module, also those that the document no longer has. */
+export function countRoutes(text: string): number {
+  const [, behindFields = ''] = text.split(END.fields)
+  const [routes = ''] = behindFields.split(END.routes.trim())
+  return routes.split('\n').filter((line) => MARKER.test(line)).length
+}
+
 /** Merges a document into an earlier module; undefined if that lacks the lines of an import. */
 export function mergeForwards(earlier: string, blocks: readonly CodeBlock[]): Merged | undefined {
   const lines = earlier.split('\n')

@@ -4,7 +4,13 @@ import { isUpstreamName } from '../declare/resources/forward-check.ts'
 import { isPlainObject } from '../protocol/fields/reading.ts'
 import type { CommandFamily, Input } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
-import { forwardModule, functionName, generateForwards, mergeForwards } from './forward-code.ts'
+import {
+  countRoutes,
+  forwardModule,
+  functionName,
+  generateForwards,
+  mergeForwards,
+} from './forward-code.ts'
 import type { JsonMap } from './forward-fields.ts'
 import { writeFile } from './openapi.ts'
 import { bold } from './output.ts'
@@ -36,9 +42,10 @@ function run({ args, options, out }: Input): undefined {
       `${target} lacks the lines "// openapi: end of …" of an import. Name another file in --out.`,
     )
   }
-  writeFile(target, merged?.text ?? forwardModule(to, blocks, /\.[cm]?ts$/.test(target)))
+  const text = merged?.text ?? forwardModule(to, blocks, /\.[cm]?ts$/.test(target))
+  writeFile(target, text)
   const differences = merged?.differences ?? []
-  const routes = blocks.filter(({ section }) => section === 'routes').length
+  const routes = countRoutes(text)
   out.result({ file: target, function: functionName(to), routes, differences, skipped }, () =>
     [
       `Wrote ${bold(target)}: ${functionName(to)}(api) with ${routes} operations.`,

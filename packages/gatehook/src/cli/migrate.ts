@@ -122,7 +122,10 @@ function formatPlan({ statements, rejected, dependent, nodes }: PlanReport): str
   const isReviewed = statements.some(({ origin }) => origin.startsWith('migration '))
   const running =
     isReviewed && nodes.length > 0
-      ? [`A migration that takes a column from a running node is refused: ${nodes.join(', ')}`]
+      ? [
+          `Nodes that run now: ${nodes.join(', ')}. A migration that takes a column away which one ` +
+            'of them uses will be refused.',
+        ]
       : []
   const lines = [...blocks, ...further, ...refusals, ...running]
   return lines.length === 0 ? 'The database is up to date.' : lines.join('\n')

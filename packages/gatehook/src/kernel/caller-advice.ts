@@ -70,7 +70,8 @@ export const callerAdvice: Readonly<Record<FailureCode, string>> = {
   uri_too_long: 'Shorten the URL: fewer filters, fewer values.',
   unsupported_media_type: 'Send one of the types in `Accept`, uncompressed.',
   misdirected_request: 'Send the request to the published host of the service.',
-  validation_failed: 'Correct every member in `errors[].pointer`; the list is complete.',
+  validation_failed:
+    'Correct every member in `errors[].pointer`. Rows that references name are read after that.',
   url_not_allowed: 'Register a URL whose host has a public address.',
   url_unreachable: 'Start the receiver, check name, port and certificate, then retry.',
   notice_too_short: 'Choose a later sunset, or send `force: true` after checking the usage.',

@@ -39,6 +39,15 @@ test('requests that the parser rejects get the error envelope', async (t) => {
   }
 })
 
+test('a URL with raw bytes is 400, and the message names the fault', async (t) => {
+  const { port } = await start(t)
+  for (const path of ['/caf\u00e9', '/api/orders?x=\u00e9', '/\0']) {
+    const [answer] = await talk(port, `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+    assert.deepEqual(assertEnvelope(answer), [400, 'invalid_request'])
+    assert.match(JSON.parse(answer!.body).message, /The URL contains .* not ASCII/)
+  }
+})
+
 test('a URL of more than 8 KiB is 414', async (t) => {
   const { port } = await start(t)
   const of = (bytes: number) => `/api/orders?x=${'y'.repeat(bytes - 14)}`

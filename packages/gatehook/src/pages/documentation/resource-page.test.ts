@@ -44,3 +44,15 @@ test('the states of a collection have each way that its actions declare, once', 
     }),
   )
 })
+
+test('an action without an endpoint has no name, which callers could not use', () => {
+  const definition = { name: 'tickets', fields: { status: { default: 'open' } } }
+  const internal = { scope: false, from: ['open'], to: 'closed' }
+  const declared = [
+    { name: 'expire', ...internal },
+    { name: 'archive', ...internal, to: 'solved' },
+  ]
+  const text = JSON.stringify(stateBlocks({ ...definition, actions: declared } as never))
+  assert.match(text, /The service itself leads from `open` to `solved`/)
+  assert.doesNotMatch(text, /expire|archive/)
+})

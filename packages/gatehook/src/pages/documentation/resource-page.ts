@@ -46,6 +46,9 @@ function eventWords({ events, actions }: ResourceDefinition): string {
   return ` Its changes are events: ${links.join(', ')}.`
 }
 
+/** In place of the name of an action without an endpoint. */
+const BY_SERVICE = '(by the service)'
+
 /**
  * Returns the states as a line, and each state from which an action leads beside it in a sentence:
  * together they have every state from which each action is possible.
@@ -64,14 +67,18 @@ export function stateBlocks(
     const others = from?.filter((state) => at < 0 || state !== states[at])
     if (others?.length === 0) return []
     const origins = others?.map((state) => `\`${state}\``).join(' and ') ?? 'any state'
-    return [`**${name}** ${at < 0 ? 'leads' : 'also leads'} from ${origins} to \`${to}\`.`]
+    const subject = action.scope === false ? 'The service itself' : `**${name}**`
+    return [`${subject} ${at < 0 ? 'leads' : 'also leads'} from ${origins} to \`${to}\`.`]
   })
   return [
     {
       kind: 'states',
       label: `States of ${definition.name.replaceAll('_', ' ')}`,
       start,
-      steps: path.map(({ name, to }) => ({ action: name, to: to! })),
+      steps: path.map(({ name, scope, to }) => ({
+        action: scope === false ? BY_SERVICE : name,
+        to: to!,
+      })),
     },
     ...(sentences.length > 0 ? [text(sentences.join(' '))] : []),
   ]

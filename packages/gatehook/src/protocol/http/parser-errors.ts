@@ -44,8 +44,12 @@ function failureOf(error: ParserError, urlBytes: number): Failure {
 
 const FIELD_LINE = /^([\w!#$%&'*+.^`|~-]{1,100}):/
 
-/** Names the header in whose line, or behind whose line, the parser stopped. */
+const URL_FAULT =
+  'The URL contains a control character or one that is not ASCII: write it as `%` and two digits.'
+
+/** Names the URL, or the header in whose line, or behind whose line, the parser stopped. */
 function malformedMessage({ code = '', rawPacket, bytesParsed = 0 }: ParserError): string {
+  if (code === 'HPE_INVALID_URL') return URL_FAULT
   const isHeader = /^HPE_(INVALID_HEADER_TOKEN|CR_EXPECTED|LF_EXPECTED)$/.test(code)
   const lines = isHeader ? (rawPacket?.toString('latin1', 0, bytesParsed).split('\n') ?? []) : []
   const names = lines.slice(1).flatMap((line) => FIELD_LINE.exec(line)?.[1] ?? [])
