@@ -246,7 +246,8 @@ docsTest('unknown pages are 404, and short addresses lead to the newest version'
   for (const address of ['/docs/v9', '/docs/v2/nope', '/docs/v2/orders.json', '/docs/v2/a%2Fb']) {
     const page = await get(address, HTML)
     assert.equal(page.status, 404, address)
-    assert.match(page.text, /reference of v2/)
+    assert.match(page.text, /<h1>No such page<\/h1>/)
+    assert.match(page.text, /<a href="\/docs\/v2\/orders"/, 'the contents')
     assert.equal((await get(address)).body.error, 'not_found')
   }
   assert.equal((await get('/docs')).headers.location, '/docs/v2')

@@ -75,7 +75,7 @@ function Head() {
     sections.webhooks !== 'hidden' && {
       label: 'Webhooks',
       href: '/portal#hooks',
-      isCurrent: isHome ? hash === '#hooks' : path.startsWith('/portal/webhooks'),
+      isCurrent: isHome ? hash === '#hooks' : path.startsWith('/portal/webhooks/'),
     },
     sections.keys !== 'hidden' && {
       label: 'Keys',

@@ -45,7 +45,10 @@ export function renderPage(page: Page, frame: Frame): string {
 <meta name="color-scheme" content="light dark">
 <meta name="description" content="${page.summary}">
 <link rel="icon" href="data:,">
-<link rel="alternate" type="text/markdown" href="${address}.md">
+${
+  frame.pages.includes(page) &&
+  html`<link rel="alternate" type="text/markdown" href="${address}.md">`
+}
 ${frame.style !== undefined && html`<link rel="stylesheet" href="${frame.style}">`}
 <script src="${frame.script}"></${SCRIPT}>
 </head>

@@ -7,7 +7,6 @@
 import { Failure } from '../../kernel/failure.ts'
 import { pathOfUrl } from '../../kernel/uri.ts'
 import { type Answer, type Call, type Route, route } from '../../protocol/http/call.ts'
-import { html } from '../../protocol/http/html.ts'
 import { underPath } from '../../protocol/http/mount-path.ts'
 import { PAGE_POLICY } from '../../protocol/http/page-policy.ts'
 import { createResponder, type Responder } from '../../protocol/http/text-responder.ts'
@@ -62,6 +61,8 @@ export function documentationRoutes(deps: DocumentationDeps): Route[] {
   const files = readDocsFiles(deps.pages)
   const currentEdition = editionKeeper(deps)
 
+  const notFound = (call: Call) => noPage(call, deps, currentEdition(), files)
+
   const respond = (call: Call, key: string, create: () => Responder): Promise<Answer> => {
     const { responders } = currentEdition()
     let responder = responders.get(key)
@@ -71,10 +72,10 @@ export function documentationRoutes(deps: DocumentationDeps): Route[] {
 
   const pageRoute = (call: Call, version: string, file: string): Promise<Answer> | Answer => {
     const [, name, extension] = /^([a-z0-9_-]*)(\.md|\.json)?$/.exec(file) ?? []
-    if (name === undefined) return notFound(call, deps)
+    if (name === undefined) return notFound(call)
     if (!versions.includes(version)) {
       const isPage = pagesIn(deps, currentEdition(), newest).some((page) => page.name === version)
-      return isPage && file === '' ? redirect(`/docs/${newest}/${version}`) : notFound(call, deps)
+      return isPage && file === '' ? redirect(`/docs/${newest}/${version}`) : notFound(call)
     }
     if (file === 'search.json') {
       return respond(call, `${version}/search.json`, () => {
@@ -86,7 +87,7 @@ export function documentationRoutes(deps: DocumentationDeps): Route[] {
       })
     }
     const page = pagesIn(deps, currentEdition(), version).find((item) => item.name === name)
-    if (!page || extension === '.json') return notFound(call, deps)
+    if (!page || extension === '.json') return notFound(call)
     const isMarkdown = extension === '.md'
     return respond(call, `${version}/${name}${extension ?? ''}`, () =>
       pageResponder(deps, currentEdition(), files, { version, page, isMarkdown }),
@@ -99,7 +100,7 @@ export function documentationRoutes(deps: DocumentationDeps): Route[] {
       GET: {
         handle(call) {
           const file = [files.style, files.script].find((file) => file?.name === call.params.name)
-          return file?.respond(call) ?? notFound(call, deps)
+          return file?.respond(call) ?? notFound(call)
         },
       },
     }),
@@ -174,7 +175,7 @@ interface PageSelection {
 function pageResponder(
   deps: DocumentationDeps,
   edition: Edition,
-  { style, script }: DocsFiles,
+  files: DocsFiles,
   { version, page, isMarkdown }: PageSelection,
 ): Responder {
   const { service, versions } = deps
@@ -186,21 +187,29 @@ function pageResponder(
     const headers = { 'content-type': MARKDOWN_TYPE, 'cache-control': FRESH }
     return createResponder(renderMarkdown(page, frame), headers)
   }
-  const frame: Frame = {
-    service,
-    version,
-    versions: versions
-      .map((name, n) => ({ name, state: stateWords(edition.statuses[n]!) }))
-      .toReversed(),
-    pages: pagesIn(deps, edition, version),
-    notice,
-    changes,
-    style: style && `/docs/assets/${style.name}`,
-    script: `/docs/assets/${script.name}`,
-  }
+  const frame = { ...frameOf(deps, edition, files, version), notice, changes }
   const text = underPath(renderPage(page, frame), pathOfUrl(edition.base))
   return createResponder(text, { ...PAGE_HEADERS, 'cache-control': FRESH })
 }
+
+/** Returns the frame of each page of a version. */
+const frameOf = (
+  deps: DocumentationDeps,
+  edition: Edition,
+  { style, script }: DocsFiles,
+  version: string,
+): Frame => ({
+  service: deps.service,
+  version,
+  versions: deps.versions
+    .map((name, n) => ({ name, state: stateWords(edition.statuses[n]!) }))
+    .toReversed(),
+  pages: pagesIn(deps, edition, version),
+  notice: undefined,
+  changes: [],
+  style: style && `/docs/assets/${style.name}`,
+  script: `/docs/assets/${script.name}`,
+})
 
 const redirect = (location: string): Answer => ({
   status: 302,
@@ -208,18 +217,25 @@ const redirect = (location: string): Answer => ({
   headers: { location, 'cache-control': FRESH },
 })
 
+const NO_PAGE: Page = {
+  name: 'no-page',
+  title: 'No such page',
+  group: '',
+  summary: 'The reference has no page at this address.',
+  blocks: [{ kind: 'text', text: 'The contents list every page.' }],
+  aside: [],
+  sections: [],
+}
+
 /** A browser gets a page, other callers the usual error. */
-function notFound({ headers }: Call, { versions, publicUrl }: DocumentationDeps): Answer {
-  const newest = versions.at(-1)!
+function noPage(
+  { headers }: Call,
+  deps: DocumentationDeps,
+  edition: Edition,
+  files: DocsFiles,
+): Answer {
   if (!headers.accept?.includes('text/html')) throw new Failure('not_found')
-  const page = html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>No such page</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"></head>
-<body><main><h1>No such page</h1>
-<p>The <a href="/docs/${newest}">reference of ${newest}</a> lists every page.</p>
-</main></body></html>
-`
-  const raw = underPath(page.html, pathOfUrl(publicUrl()))
+  const frame = frameOf(deps, edition, files, deps.versions.at(-1)!)
+  const raw = underPath(renderPage(NO_PAGE, frame), pathOfUrl(edition.base))
   return { status: 404, raw, headers: { ...PAGE_HEADERS, 'cache-control': 'no-store' } }
 }
