@@ -122,10 +122,7 @@ function formatPlan({ statements, rejected, dependent, nodes }: PlanReport): str
   const isReviewed = statements.some(({ origin }) => origin.startsWith('migration '))
   const running =
     isReviewed && nodes.length > 0
-      ? [
-          `Nodes that run now: ${nodes.join(', ')}. A migration that takes a column away which one ` +
-            'of them uses will be refused.',
-        ]
+      ? [`Nodes run: ${nodes.join(', ')}. A migration that takes a column of theirs is refused.`]
       : []
   const lines = [...blocks, ...further, ...refusals, ...running]
   return lines.length === 0 ? 'The database is up to date.' : lines.join('\n')

@@ -175,7 +175,7 @@ test('reading the rest reserves nothing; of another limit the same part is used'
     assert.equal((await limiter.take(at(50), 20)).allowed, true)
     assert.deepEqual(await read(50), [true, 0])
     assert.equal((await limiter.take(at(50), 1)).allowed, false)
-    // A higher limit leaves what was used.
+    // Under a higher limit the use stays.
     assert.deepEqual(await read(200), [true, 120])
   }
   // Another node reads the use of the first one, and again after a second.

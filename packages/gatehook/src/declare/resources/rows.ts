@@ -391,12 +391,9 @@ function changeCompleter(
 function requireState(action: ActionDefinition, state: string): void {
   if (!action.from || action.from.includes(state)) return
   const from = action.from.join(' or ')
-  // Callers cannot know the name of an action without an endpoint.
   const subject = action.scope === false ? 'The change' : `"${action.name}"`
   const message = `${subject} is possible from ${from}; the present state is ${state}.`
-  throw new Failure('invalid_state', message, {
-    errors: [
-      { pointer: `/${STATE_FIELD}`, code: 'invalid_state', message: `is ${state}, not ${from}` },
-    ],
-  })
+  const reason = `is ${state}, not ${from}`
+  const errors = [{ pointer: `/${STATE_FIELD}`, code: 'invalid_state', message: reason }] as const
+  throw new Failure('invalid_state', message, { errors })
 }

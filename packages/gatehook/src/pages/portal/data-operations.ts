@@ -49,9 +49,7 @@ const application = b
     name: b.text().example('Ledger'),
     hosts: b
       .list(b.text())
-      .describe(
-        'Of an application that named itself: the hosts that asked. Its name is unverified.',
-      )
+      .describe('Of an application that named itself: its hosts. Its name is not verified.')
       .example(['app.ledger.example']),
     scopes: b.list(b.text()).example(['events:read']),
     allows: b.list(b.text()).describe('The scopes in words.').example(['See the events of Acme']),

@@ -206,8 +206,9 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
   const blocks = new BoundedMap<string, Block>(MAX_KEYS)
   const pendingDraws = new Map<string, Promise<void>>()
 
+  const blockOf = (limit: RateLimit) => blocks.get(blockKey(limit))
   const isDecisive = (limit: RateLimit, now: number, count: number): boolean =>
-    determinesVerdict(blocks.get(blockKey(limit)), limit.rate, now, count)
+    determinesVerdict(blockOf(limit), limit.rate, now, count)
   const drawBlock = async (limit: RateLimit, count: number): Promise<void> => {
     const { rate } = limit
     const key = blockKey(limit)
@@ -219,12 +220,7 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
     const left = leftOf(blocks.get(key), now)
     const untilMs = left > 0 ? blocks.get(key)!.untilMs : now + rate.windowMs
     const refusal = { count, untilMs: now + waitMs(rate, slices, now, least) }
-    blocks.set(key, {
-      slices,
-      left: left + granted,
-      untilMs,
-      ...(granted === 0 && { refusal }),
-    })
+    blocks.set(key, { slices, left: left + granted, untilMs, ...(granted === 0 && { refusal }) })
   }
   /** Reads the use of all nodes, if this node has no block that is valid. */
   const readUse = async (limit: RateLimit): Promise<void> => {
@@ -250,7 +246,7 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
   ): RateLimitVerdict<L> => {
     let verdict: RateLimitVerdict<L> | undefined
     for (const { limit, count } of charges) {
-      const block = blocks.get(blockKey(limit))!
+      const block = blockOf(limit)!
       const slices = currentSlices(block.slices, now)
       const all = Math.max(0, limit.rate.limit - sumUsed(limit.rate, slices) + block.left)
       // Of an empty block, no request is left without another draw.
@@ -258,10 +254,9 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
       verdict = stricter(verdict, createVerdict(limit, slices, now, { left, count, pastCount }))
     }
     for (const { limit, count } of charges) {
-      const key = blockKey(limit)
-      const block = blocks.get(key)!
+      const block = blockOf(limit)!
       if (verdict!.allowed) block.left -= count
-      blocks.set(key, block)
+      blocks.set(blockKey(limit), block)
     }
     return verdict!
   }
@@ -280,9 +275,7 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
   ): PendingVerdict<L> => {
     if (count === 0) return read(limits)
     const now = clock.now()
-    const charges = chargesOf(limits, count, (limit) =>
-      usedBy(blocks.get(blockKey(limit)), limit.rate, now),
-    )
+    const charges = chargesOf(limits, count, (limit) => usedBy(blockOf(limit), limit.rate, now))
     const undecidedCharge = charges.find((charge) => !isDecisive(charge.limit, now, charge.count))
     return undecidedCharge
       ? drawShared(undecidedCharge.limit, undecidedCharge.count).then(() =>
@@ -293,7 +286,7 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
   return {
     take,
     refund(limit) {
-      const block = blocks.get(blockKey(limit))
+      const block = blockOf(limit)
       if (block) block.left += 1
     },
   }

@@ -2,8 +2,8 @@
  * A sliding window in slices (§11.3). Requests are counted per twentieth of the window. A slice
  * counts until one window after its last request, so no window contains more requests than the
  * limit. (Two counters weighted by time allow twice the limit around a burst.) Under a lower limit
- * a slice counts as the same part of the limit: of what a node has reserved under the old one and
- * not used, no more counts than of a reservation under the new one. Pure.
+ * a slice counts as the same part of it: requests that a node has reserved under the old limit and
+ * not used count as few as those of a reservation under the new one. Pure.
  */
 export interface QuotaRate {
   readonly limit: number
