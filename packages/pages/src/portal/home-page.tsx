@@ -248,14 +248,12 @@ const readsApplications = (): boolean => {
 }
 
 /** The host of an application whose name is its own claim, as on the consent page. */
-const Claimant = ({ of: { name, hosts } }: { readonly of: Application }) =>
-  hosts.length === 0 ? (
-    <b>{name}</b>
-  ) : (
-    <>
-      <b>{hosts.join(', ')}</b> calls itself “{name}”
-    </>
-  )
+const Claimant = ({ of: { name, hosts } }: { readonly of: Application }) => (
+  <>
+    <b>{hosts.length === 0 ? name : hosts.join(', ')}</b>
+    {hosts.length > 0 && ` calls itself “${name}”`}
+  </>
+)
 
 function Applications() {
   const applications = useLoaded<ListPage<Application>>('/portal/api/consents')
