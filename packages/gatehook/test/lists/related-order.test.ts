@@ -63,6 +63,8 @@ const filters: Readonly<Record<string, string>> = {
   '': '1 = 1',
   '&amount=3': 'amount = 3',
   '&buyer.rank[gte]=1': '(SELECT rank FROM buyers b WHERE b.id = s.buyer_id) >= 1',
+  // More rows than a read beside other requests examines, and fewer.
+  '&buyer.name[gte]=b12': `${values['buyer.name']} >= 'b12'`,
   '&second.city.name[in]=c1,c3': `${values['second.city.name']} IN ('c1', 'c3')`,
 }
 

@@ -30,6 +30,7 @@ import {
 } from './examined-rows.ts'
 import { operatorRows } from './filter.ts'
 import { canReadRelated, readRelatedKeys } from './related-order.ts'
+import { filterBeside } from './related-range.ts'
 import {
   canReadEntries,
   findOrderedEntries,
@@ -77,9 +78,11 @@ const RELATED_ROWS = 4_000
 
 /**
  * Returns the attempt that precedes the count of a related field's range, which looks up each row
- * of the range: a common value fills the page sooner in the order of the list.
+ * of the range: a common value fills the page sooner in the order of the list, and a range of the
+ * rows whose field sorts is read without the rows that refer to it.
  */
-function relatedAttempt(walk: Walk): PageAttempt | undefined {
+function relatedAttempt(walk: Walk, most: number): PageAttempt | undefined {
+  if (canReadRelated(walk) && filterBeside(walk) !== undefined) return { kind: 'related', most }
   const index = findIndexOrder(walk)
   const isRelated = walk.filters.some(({ column }) => hasRelatedRange(walk, column))
   if (!isRelated || index.order !== 'full' || walk.owner !== undefined) return undefined
@@ -126,10 +129,11 @@ export async function readBoundedKeys(
   walk: Walk,
   bounds: ReadBounds,
 ): Promise<Key[][]> {
-  const early = bounds.rows > RELATED_ROWS ? relatedAttempt(walk) : undefined
+  const early = bounds.rows > RELATED_ROWS ? relatedAttempt(walk, bounds.rows) : undefined
   const keys = early && (await readKeysBy(reader, walk, early))
   if (keys) return keys
   for (const attempt of await planPage(reader, walk, bounds)) {
+    if (attempt.kind === 'related' && early?.kind === 'related') continue
     const keys = await readKeysBy(reader, walk, attempt)
     if (keys) return keys
   }

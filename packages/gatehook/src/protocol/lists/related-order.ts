@@ -18,10 +18,19 @@ import {
 } from './examined-rows.ts'
 import { collectionConditions, conditionOf, sourceOf } from './page-query.ts'
 import { rowsOfStep } from './related.ts'
+import { findRangeBeside, matchBeside } from './related-range.ts'
 import { columnOf, idOf, isDescending, type Walk } from './walk.ts'
 
 /** Rows of the other table that are read at first; later reads are four times as large. */
 const FIRST_ROWS = 32
+/** The same where filters exclude rows, or where each read sorts the range of a filter. */
+const FIRST_FILTERED_ROWS = 128
+const FIRST_RANGE_ROWS = 512
+/** Related rows in the first part, to which rows refer. Later parts are twice as large. */
+const FIRST_PART = 1
+const FIRST_FILTERED_PART = 8
+/** Most related rows to which so many rows refer that each has a read of its own. */
+const READ_ALONE_MAX = 32
 /** Ids in one list of a statement. */
 const IDS_MAX = 512
 /** A value of this many related rows is looked for in the order of the list first. */
@@ -130,14 +139,22 @@ async function* filledGroups(reading: Reading): AsyncGenerator<FilledPart> {
   const bounds = ownFilters(walk).map((at) => conditionOf(walk, at, raw(related.compared)))
   const position = join([start, ...bounds], ' AND ')
   const order = related.column === 'id' ? '' : `, id ${direction}`
+  const range = await findRangeBeside(reader, walk, reading.left)
+  reading.left -= range?.rows ?? 0
+  const from = range
+    ? sql`FROM (${range.query}) AS related WHERE ${position}`
+    : rowsOfStep(walk, last, position)
+  const matches = range ? raw('1') : matchBeside(walk)
+  const first = walk.filters.length > 0 ? FIRST_FILTERED_PART : FIRST_PART
+  const firstRows = walk.filters.length > 0 ? FIRST_FILTERED_ROWS : FIRST_ROWS
   let done = 0
   let tried: Key | undefined
-  for (let size = FIRST_ROWS; ; size *= 4) {
-    const most = Math.min(size, done + reading.left)
+  for (let size = range ? FIRST_RANGE_ROWS : firstRows; ; size *= 4) {
+    const most = range ? size : Math.min(size, done + reading.left)
     const rows = (await readQuery(
       reader,
       bind(
-        sql`SELECT ${column}, id ${rowsOfStep(walk, last, position)}
+        sql`SELECT ${column}, id, ${matches} ${from}
           ORDER BY ${column} ${raw(`${direction}${order} LIMIT ${most}`)}`,
         walk,
       ),
@@ -145,11 +162,11 @@ async function* filledGroups(reading: Reading): AsyncGenerator<FilledPart> {
     const isEnd = rows.length < most
     // The last value may continue in the next read.
     const complete = isEnd ? rows : rows.filter(([value]) => value !== rows.at(-1)![0])
-    reading.left -= Math.max(0, complete.length - done)
+    if (!range) reading.left -= Math.max(0, complete.length - done)
     // The first groups can have all rows of the page, so that the first parts are small.
-    const groups = groupsOf(complete.slice(done))
-    for (let at = 0; at < groups.length; at = at * 2 + 1) {
-      yield { groups: await leadingTo(reading, groups.slice(at, at * 2 + 1)) }
+    const groups = groupsOf(complete.slice(done).filter(([, , isMatch]) => Number(isMatch) === 1))
+    for (let at = 0; at < groups.length; at = at * 2 + first) {
+      yield { groups: await leadingTo(reading, groups.slice(at, at * 2 + first)) }
     }
     const isCommon = complete.length <= done && rows.length >= COMMON_ROWS
     if (isCommon && tried !== rows[0]![0]) yield { key: (tried = rows[done]![0]!) }
@@ -230,6 +247,7 @@ async function readGroups(
       ),
     )
   }
+  if (ids.length > READ_ALONE_MAX) throw new TooManyRows()
   // Many rows refer to these: each is read in the order of the ids of the list.
   reading.left = left
   const keys: Key[][] = []
