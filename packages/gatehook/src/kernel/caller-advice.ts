@@ -82,7 +82,8 @@ export const callerAdvice: Readonly<Record<FailureCode, string>> = {
   upstream_failed:
     'Retry a change only with the same `Idempotency-Key`: it may have been executed.',
   upstream_invalid: 'Contact the operator with `request_id`: the request may have had an effect.',
-  upstream_unreachable: 'Retry later: nothing was sent to the application.',
+  upstream_unreachable:
+    'Retry later; if `message` says that it was sent, only with the same `Idempotency-Key`.',
   upstream_timeout:
     'Retry a change only with the same `Idempotency-Key`: it may have been executed.',
   request_incomplete: 'Repeat it with the same key after `Retry-After` seconds.',

@@ -17,7 +17,7 @@ const reply = (socket: Socket, text: string) => void socket.write(text)
 const end = (socket: Socket, text: string) => void socket.end(text, 'latin1')
 const OK = 'HTTP/1.1 200 OK\r\n'
 
-test('an upstream that is away is 502 upstream_unreachable: nothing was sent', async (t) => {
+test('an upstream that is away is 502 upstream_unreachable', async (t) => {
   const closed = await openBytes(t, () => undefined)
   const api = await openFront(t, 'http://127.0.0.1:1')
   const nameless = await openFront(t, 'http://name.invalid')
@@ -49,10 +49,10 @@ test('a GET is repeated once when no byte has arrived, with its own assertion', 
   assert.equal(begun.count(), 1)
   const silent = await openBytes(t, (socket) => socket.destroy())
   const third = await openFront(t, silent.url)
-  assert.equal((await third.get('/api/v2/invoices')).body.error, 'upstream_failed')
+  assert.equal((await third.get('/api/v2/invoices')).body.error, 'upstream_unreachable')
   assert.equal(silent.count(), 2)
   // A change is sent once.
-  assert.equal((await third.post('/api/v2/payments', {})).body.error, 'upstream_failed')
+  assert.equal((await third.post('/api/v2/payments', {})).body.error, 'upstream_unreachable')
   assert.equal(silent.count(), 3)
 })
 
@@ -61,7 +61,7 @@ test('an upstream that dies in the middle of its answer is 502', async (t) => {
   const api = await openFront(t, upstream.url)
   for (const path of ['/invoices', '/invoices/7']) {
     const { status, body } = await api.get(`/api/v2${path}`)
-    assert.deepEqual([status, body.error], [502, 'upstream_failed'])
+    assert.deepEqual([status, body.error], [502, 'upstream_unreachable'])
     assert.doesNotMatch(body.message, /executed/, 'a read has no effect')
   }
   // A stream has begun: the client sees that it is cut.

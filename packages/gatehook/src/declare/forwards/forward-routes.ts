@@ -208,7 +208,7 @@ function createResultReader(
 }
 
 const MAY_HAVE_RUN =
-  'It may have executed the request: repeat that only with the same `Idempotency-Key`.'
+  'The request was sent and may have been executed: repeat it with the same `Idempotency-Key`.'
 
 function failed(
   { method }: Call,
@@ -237,5 +237,6 @@ function ofUnanswered(
   if (reason === 'body') {
     return failed(call, hasOutput ? 'upstream_invalid' : 'upstream_failed', effect, { detail })
   }
-  return failed(call, isSent ? 'upstream_failed' : 'upstream_unreachable', effect, { detail })
+  const isAnswer = isSent && (reason === 'protocol' || reason === 'too_large')
+  return failed(call, isAnswer ? 'upstream_failed' : 'upstream_unreachable', effect, { detail })
 }
