@@ -75,6 +75,8 @@ type PageAttempt =
 const LOOKED_UP_ROWS = 2_000
 /** Rows that are read in the order of the list before the range of a related field is counted. */
 const RELATED_ROWS = 4_000
+/** The same for each row of a large page. */
+const RELATED_ROWS_EACH = 100
 
 /**
  * Returns the attempt that precedes the count of a related field's range, which looks up each row
@@ -86,7 +88,8 @@ function relatedAttempt(walk: Walk, most: number): PageAttempt | undefined {
   const index = findIndexOrder(walk)
   const isRelated = walk.filters.some(({ column }) => hasRelatedRange(walk, column))
   if (!isRelated || index.order !== 'full' || walk.owner !== undefined) return undefined
-  return { kind: 'order', index, most: RELATED_ROWS }
+  const atMost = Math.max(RELATED_ROWS, RELATED_ROWS_EACH * (walk.skip + walk.limit))
+  return { kind: 'order', index, most: Math.min(atMost, most) }
 }
 
 /** Returns the attempts to read a page that no index serves alone, the cheapest first. */
