@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLineLog, createLog, redactUrl } from './log.ts'
+import { createLineLog, createLog, redactUrl, relayLine } from './log.ts'
 
 test('the values of secret parameters are removed, in any spelling of their names', () => {
   const cases: [string, string][] = [
@@ -80,4 +80,17 @@ test('the values of secret fields are removed, in filters too; others remain', (
     ['/a?old_password=1&name[in]=a', '/a?old_password=...&name[in]=a'],
   ]
   for (const [url, logged] of cases) assert.equal(redactUrl(url, fields), logged)
+})
+
+test('a line of another thread keeps the cause that it names', () => {
+  const lines: string[] = []
+  const log = createLog({ level: 'info', destination: { write: (line) => void lines.push(line) } })
+  const write = (line: string) => relayLine(log, line)
+  const ofThread = createLog({ level: 'info', destination: { write } })
+  ofThread.warn({ err: new Error('read ECONNRESET'), detail: new Error('b') }, 'it broke')
+  const { level, msg, err, detail } = JSON.parse(lines[0]!)
+  assert.deepEqual(
+    [level, msg, err.type, err.message, detail.message],
+    ['warn', 'it broke', 'Error', 'read ECONNRESET', 'b'],
+  )
 })

@@ -113,6 +113,16 @@ function describeCause(detail: unknown, depth = 0): unknown {
   return { name, code, message, stack, ...(hasCause && { cause: describeCause(cause, depth + 1) }) }
 }
 
+const same = (value: unknown): unknown => value
+
+/** Writes a line of another thread's log, which has described the errors. */
+export function relayLine(log: Log, line: string): void {
+  const { level, time: _, msg, ...fields } = JSON.parse(line)
+  const relay = log.child({}, { serializers: { detail: same, err: same } })
+  const write = relay[level as 'info']
+  if (typeof write === 'function') write.call(relay, fields, msg)
+}
+
 /** A busy service writes about 200 lines at once, because each write uses the thread pool. */
 const BUFFER_BYTES = 65_536
 /** The lines of an idle service are written after this time, before the buffer is full. */

@@ -5,7 +5,7 @@
  * the nodes that send them.
  */
 import { Worker } from 'node:worker_threads'
-import type { Log } from '../../kernel/log.ts'
+import { type Log, relayLine } from '../../kernel/log.ts'
 import { pollSecretState } from '../../platform/secrets/vault-sync.ts'
 import { type Database, StorageError, StorageWaitError } from '../../platform/storage/database.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
@@ -150,7 +150,7 @@ export async function startEngineThread(
       const thread = new Worker(new URL(file), { workerData: { settings, level: log.level } })
       worker = thread
       thread.on('message', (message: FromWorker) => {
-        if ('log' in message) return relayLog(log, message.log)
+        if ('log' in message) return relayLine(log, message.log)
         if ('attempts' in message) return onAttempts(message.attempts)
         if ('jobsDue' in message) return onJobsDue()
         if ('stateChanged' in message) return onStateChanged?.()
@@ -212,11 +212,4 @@ export async function startEngineThread(
       await exit
     },
   }
-}
-
-/** Writes a line of the thread's log to the log of this thread. */
-function relayLog(log: Log, line: string): void {
-  const { level, time, msg, ...fields } = JSON.parse(line)
-  const write = log[level as 'info']
-  if (typeof write === 'function') write.call(log, fields, msg)
 }
