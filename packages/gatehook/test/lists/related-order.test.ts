@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
+import type { Reader } from '../../src/platform/storage/database.ts'
 import { all, fill, follow, ok } from './rows.ts'
 
 const access = { read: 't:read', create: 't:write', update: 't:write', delete: false } as const
@@ -114,6 +115,36 @@ eachService(
     const third = await ok(app.get('/api/v1/sales?sort=buyer.rank&offset=300&limit=100'))
     assert.deepEqual(numbered.body.data, third.body.data)
     assert.equal(numbered.body.total, 1200)
+  },
+  { service: shop },
+)
+
+eachService(
+  'a filter beside a sort reads the other table alone, in few statements',
+  async (app) => {
+    const { db } = app.app
+    const { snapshot, longRead } = db
+    let statements = 0
+    const countStatements = (reader: Reader): Reader => ({
+      ...reader,
+      arrays(statement) {
+        statements += 1
+        return reader.arrays(statement)
+      },
+    })
+    db.snapshot = (read, options) => snapshot((reader) => read(countStatements(reader)), options)
+    db.longRead = (customer, read) => longRead(customer, (reader) => read(countStatements(reader)))
+    // The matching rows are the last of the order: more than a read beside other requests counts.
+    await fill(db, 'buyers', 2_000, {
+      name: "'b' || (10000 + n)",
+      rank: 'CASE WHEN n > 1500 THEN 1 ELSE 0 END',
+      shoe: '1',
+    })
+    await fill(db, 'sales', 2_000, { buyer_id: 'n', amount: '1' })
+    const query = '/api/v1/sales?sort=buyer.name&buyer.rank=1&limit=3&fields=id'
+    const { data } = (await ok(app.get(query))).body
+    assert.deepEqual(data, [{ id: 1501 }, { id: 1502 }, { id: 1503 }])
+    assert.ok(statements > 0 && statements <= 12, `${statements} statements`)
   },
   { service: shop },
 )

@@ -36,6 +36,8 @@ const IDS_MAX = 512
 /** A value of this many related rows is looked for in the order of the list first. */
 const COMMON_ROWS = 128
 const DENSE_ROWS_MAX = 4_000
+/** The same for each row of a large page. */
+const DENSE_ROWS_EACH = 100
 
 /** Whether the first sort key is a related field that an index sorts, and the id follows it. */
 export function canReadRelated(walk: Walk): boolean {
@@ -358,7 +360,7 @@ async function readAlong(
 
 /** Reads a page of rows with a value that is common in the list; undefined for another value. */
 async function readDense(reading: Reading, value: Key, needed: number) {
-  const most = Math.min(DENSE_ROWS_MAX, reading.left)
+  const most = Math.min(Math.max(DENSE_ROWS_MAX, DENSE_ROWS_EACH * needed), reading.left)
   const keys = await readAlong(reading, value, { needed, most })
   return keys?.length === needed ? keys : undefined
 }
