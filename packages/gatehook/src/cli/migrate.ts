@@ -1,7 +1,11 @@
 /** `gatehook migrate` and `gatehook seed`: the first steps of a start, without serving. */
 
 import type { App } from '../app.ts'
-import { refuseForeignTables, refuseOtherService } from '../declare/resources/database-owner.ts'
+import {
+  refuseForeignTables,
+  refuseLostTables,
+  refuseOtherService,
+} from '../declare/resources/database-owner.ts'
 import { type MigrationPlan, planStatements } from '../declare/resources/migration-plan.ts'
 import { migrationSql } from '../declare/resources/migration-sql.ts'
 import type { Service } from '../declare/resources/service.ts'
@@ -101,6 +105,7 @@ async function onDatabase<T>(
     const { definition } = service
     if (isReference) await refuseOtherService(db, definition)
     await refuseForeignTables(db, definition, { isReference })
+    await refuseLostTables(db, definition)
     return await use(db)
   } finally {
     await db.close()

@@ -27,6 +27,13 @@ export const recordTables = (tx: Tx, tables: readonly string[]): Promise<void> =
     tables.map((table) => [table, TABLE_ITSELF] as const),
   )
 
+/** Forgets tables that a migration of the service renamed or dropped. */
+export async function forgetTables(tx: Tx, tables: readonly string[]): Promise<void> {
+  for (const table of tables) {
+    await tx.run(sql`DELETE FROM gh_service_additions WHERE table_name = ${table}`)
+  }
+}
+
 /** Returns the columns that a start, perhaps of a newer declaration, has added to the table. */
 export async function listAdditions(
   db: Database,

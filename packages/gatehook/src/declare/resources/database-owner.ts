@@ -1,6 +1,6 @@
 /**
- * Recognizes the database of another service, on which the reference service must not start, and
- * tables of others, which no start alters.
+ * Recognizes the database of another service, on which the reference service must not start, tables
+ * of others, which no start alters, and lost tables, which no start creates again.
  */
 import { ConfigError } from '../../platform/config/config.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
@@ -76,6 +76,43 @@ export async function refuseForeignTables(
       `${name} would alter it. Rename the resource, or move the table to another schema: ` +
       `ALTER TABLE ${name} SET SCHEMA …. Nothing was changed.`,
   ])
+}
+
+/**
+ * Throws `ConfigError` if a table is away that a start or a migration of the service created: a
+ * restore is incomplete, or somebody has moved it. A new one would be empty, and give the ids of
+ * its rows again.
+ */
+export async function refuseLostTables(
+  db: Database,
+  { resources }: ServiceDefinition,
+): Promise<void> {
+  if (!(await isInstalled(db))) return
+  let lost = await listLost(
+    db,
+    resources.map(({ name }) => name),
+  )
+  // A node that renames or creates it holds the lock of migrations.
+  if (lost.length > 0)
+    await db.migrate(async (tx) => {
+      lost = await listLost(db, lost, tx)
+    })
+  const [name] = lost
+  if (name === undefined) return
+  throw new ConfigError([
+    `The table ${name} of the service is missing. Restore it, or move it back. If its rows are ` +
+      'not needed, a start creates it after: DELETE FROM gh_service_additions ' +
+      `WHERE table_name = '${name}'. Nothing was changed.`,
+  ])
+}
+
+async function listLost(db: Database, names: readonly string[], tx?: Tx): Promise<string[]> {
+  const created = await listCreatedTables(tx ?? db)
+  const lost: string[] = []
+  for (const name of names) {
+    if (created.has(name) && !(await tableExists(db, name, tx))) lost.push(name)
+  }
+  return lost
 }
 
 /** Returns the names that tables have which no start and no migration of the service created. */
