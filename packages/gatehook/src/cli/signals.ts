@@ -2,7 +2,7 @@
 import type { Clock } from '../kernel/clock.ts'
 
 /** npm forwards a signal to its command; one to the process group then arrives twice. */
-const COPY_MS = 1000
+const COPY_MS = 300
 
 interface SignalCounterOptions {
   readonly clock: Pick<Clock, 'elapsedMs'>
@@ -12,17 +12,20 @@ interface SignalCounterOptions {
 
 /**
  * Returns a function that counts signals: the `first` drains, a `further` one ends the process at
- * once, and a `copy` does nothing.
+ * once, and a `copy` does nothing. A signal has one copy.
  */
 export function createSignalCounter({ clock, isForwarded }: SignalCounterOptions) {
   let first: { readonly name: string; readonly atMs: number } | undefined
+  let hasCopy = false
   return (name: string): 'first' | 'copy' | 'further' => {
     const atMs = clock.elapsedMs()
     if (!first) {
       first = { name, atMs }
       return 'first'
     }
-    const isCopy = isForwarded && name === first.name && atMs - first.atMs < COPY_MS
-    return isCopy ? 'copy' : 'further'
+    const isSoon = name === first.name && atMs - first.atMs < COPY_MS
+    if (!isForwarded || hasCopy || !isSoon) return 'further'
+    hasCopy = true
+    return 'copy'
   }
 }
