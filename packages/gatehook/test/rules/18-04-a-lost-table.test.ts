@@ -44,7 +44,7 @@ for (const { name: database } of databases) {
     )
   })
 
-  test(`a migration may rename a table whose name a resource has again [${database}]`, async (t) => {
+  test(`a migration may rename a table, and a resource have its name [${database}]`, async (t) => {
     const url = await freshUrl(t, database)
     const first = await openService(t, database, { service: OWN, url })
     assert.equal((await first.post('/api/v1/notes', { text: 'one' })).status, 201)

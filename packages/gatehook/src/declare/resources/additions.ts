@@ -27,8 +27,8 @@ export const recordTables = (tx: Tx, tables: readonly string[]): Promise<void> =
     tables.map((table) => [table, TABLE_ITSELF] as const),
   )
 
-/** Forgets tables that a migration of the service renamed or dropped. */
-export async function forgetTables(tx: Tx, tables: readonly string[]): Promise<void> {
+/** Deletes the records of tables that a migration of the service renamed or dropped. */
+export async function deleteTableRecords(tx: Tx, tables: readonly string[]): Promise<void> {
   for (const table of tables) {
     await tx.run(sql`DELETE FROM gh_service_additions WHERE table_name = ${table}`)
   }

@@ -79,9 +79,9 @@ export async function refuseForeignTables(
 }
 
 /**
- * Throws `ConfigError` if a table is away that a start or a migration of the service created: a
- * restore is incomplete, or somebody has moved it. A new one would be empty, and give the ids of
- * its rows again.
+ * Throws `ConfigError` if a table is away that a start or a migration of the service created: after
+ * an incomplete restore, or a rename by hand. A new one would be empty, and give the ids of its
+ * rows again.
  */
 export async function refuseLostTables(
   db: Database,

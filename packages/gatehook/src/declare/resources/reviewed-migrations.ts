@@ -18,7 +18,7 @@ import { rehearse } from '../../platform/storage/recorded-migration.ts'
 import { listRunningNodes, NodesRunError, namesOf } from '../../platform/storage/running-nodes.ts'
 import { sql } from '../../platform/storage/sql.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
-import { forgetTables, recordAdditions, recordTables, tableExists } from './additions.ts'
+import { deleteTableRecords, recordAdditions, recordTables, tableExists } from './additions.ts'
 import { filledColumns, requestFill } from './computed-fill.ts'
 import { columnsAddedBy } from './retired-columns.ts'
 import type { MigrationOptions, ServiceDefinition } from './service.ts'
@@ -68,7 +68,7 @@ export async function applyMigration(
       await recordTables(tx, newTables(before, after))
       // The record of one that is no resource stays: an older declaration must not create it empty.
       const declared = new Set(service.resources.map((resource) => resource.name))
-      await forgetTables(
+      await deleteTableRecords(
         tx,
         newTables(after, before).filter((lost) => declared.has(lost)),
       )
