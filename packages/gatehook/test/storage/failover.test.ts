@@ -257,3 +257,16 @@ test('a node that starts beside a former primary uses the new one', async (t) =>
   }
   assert.deepEqual([await rowsOf(primary), await rowsOf(standby)], [0, 1])
 })
+
+test('with `replica`, a standby that is away is named', async (t) => {
+  const cluster = await startCluster(t)
+  await requireReplica(cluster)
+  const node = await openNode(t, cluster.url, { GATEHOOK_DURABILITY: 'replica' })
+  await node.app.work()
+  const readiness = async () => (await node.get('/readyz')).text
+  await eventually(readiness, (text) => text.includes('"ready"'), WITHIN_MS)
+  await cluster.standby.halt('immediate')
+  await eventually(readiness, (text) => text.includes('no synchronous replica'), WITHIN_MS)
+  await cluster.standby.start()
+  await eventually(readiness, (text) => text.includes('"ready"'), WITHIN_MS)
+})

@@ -15,13 +15,17 @@ export const CLOCK_REFUSE_MS = 60_000
 
 /** The sentence for the operator of a server that gives up what `replica` promises (§18.3). */
 export const DURABILITY_LOST =
-  'GATEHOOK_DURABILITY is replica, and the server has no synchronous standby. Set ' +
-  "synchronous_standby_names there, such as 'ANY 1 (*)', or GATEHOOK_DURABILITY=local."
+  'GATEHOOK_DURABILITY is replica, and the server has no synchronous standby: none is connected, ' +
+  'or none is named. Attach one, and set synchronous_standby_names on the server, such as ' +
+  "'ANY 1 (*)', or set GATEHOOK_DURABILITY=local."
 
-/** SQL of the setting; null on a standby, whose own setting has no effect. */
-export const SYNCHRONOUS_STANDBYS = raw(
-  "CASE WHEN NOT pg_is_in_recovery() THEN current_setting('synchronous_standby_names') END",
-)
+/**
+ * SQL of the setting, empty while no standby is connected, for which commits then wait; null on a
+ * standby, whose own setting has no effect. Every role sees how many are connected.
+ */
+export const SYNCHRONOUS_STANDBYS = raw(`CASE WHEN pg_is_in_recovery() THEN NULL
+  WHEN EXISTS (SELECT FROM pg_stat_get_wal_senders())
+  THEN current_setting('synchronous_standby_names') ELSE '' END`)
 
 /**
  * Throws `StorageWaitError` for a standby, and for a server without the synchronous standby that
