@@ -66,14 +66,18 @@ export function createVerifierCache(now: () => number): VerifierCache {
     else if (activeCount > MAX_ACTIVE) deleteOldest(active.keys().next().value!)
   }
 
+  /** An answer from the future expires: the clock was set back after it, by an unknown time. */
+  const isYounger = (stored: StoredAnswer | undefined, limitMs: number): stored is StoredAnswer => {
+    const ageMs = stored ? now() - stored.at : Number.POSITIVE_INFINITY
+    return ageMs >= 0 && ageMs < limitMs
+  }
+
   return {
     recall({ credential, inputs }, activeMs, refusalMs) {
       const refusal = refusals.get(inputs)
-      if (refusal && now() - refusal.at < refusalMs) return refusal.answer
+      if (isYounger(refusal, refusalMs)) return refusal.answer
       const stored = active.get(credential)?.get(inputs)
-      if (!stored || now() - stored.at >= activeMs || hasExpired(stored.answer, now())) {
-        return undefined
-      }
+      if (!isYounger(stored, activeMs) || hasExpired(stored.answer, now())) return undefined
       return stored.answer
     },
     add(name, answer, isKept) {

@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict'
 import { isIP } from 'node:net'
 import { test } from 'node:test'
-import { createVerifier, GatehookError, VerifierUnavailable } from './client.ts'
+import {
+  createVerifier,
+  GatehookError,
+  type VerifierOptions,
+  VerifierUnavailable,
+} from './client.ts'
 import { fakeVerifier } from './fake-verifier.ts'
 import type { Verification } from './verification.ts'
 import { createVerifierCache } from './verifier-cache.ts'
@@ -13,7 +18,7 @@ const REFUSED = { active: false, reason: 'revoked', status: 403, headers: { 'x-a
 type Answer = object | number | 'away'
 
 /** A verifier of a service whose next answers the test chooses. */
-function openVerifier(options: { cacheS?: number; staleS?: number } = {}) {
+function openVerifier(options: Partial<VerifierOptions> = {}) {
   const state = {
     now: 1_000_000,
     answer: ACTIVE as Answer,
@@ -93,7 +98,7 @@ test('while the service is away, the last active answer serves until staleS', as
   assert.throws(() => openVerifier({ staleS: 301 }), RangeError)
 })
 
-test('the operator of the application sees why a verification failed', async (t) => {
+test('the application sees why a verification failed', async () => {
   const { state, verifier } = openVerifier({ staleS: 60 })
   await verifier.verify({ credential: 'c' })
   state.now += 10_000
@@ -102,26 +107,14 @@ test('the operator of the application sees why a verification failed', async (t)
     await verifier.verify({ credential: 'c' }).catch(() => {})
   }
   assert.deepEqual(state.failures, ['network_error', 'x', 'x'])
+})
 
-  const printed: string[] = []
-  t.mock.method(console, 'error', (line: string) => printed.push(line))
-  let now = 0
-  const refused = new Error('connect ECONNREFUSED 127.0.0.1:1\nforged')
-  const fetch = async () => {
-    throw new TypeError('fetch failed', { cause: refused })
-  }
-  const url = 'http://user:password@gatehook.test/base?secret'
-  const silent = createVerifier({ url, key: 'own-key', fetch, now: () => now })
-  for (now of [0, 9_999, 10_000]) {
-    const failing = silent.verify({ credential: 'theirs', cost: 1 })
-    await assert.rejects(failing, VerifierUnavailable)
-  }
-  assert.equal(printed.length, 2, 'once in 10 s')
-  assert.equal(
-    printed[0],
-    'gatehook-client: no verification: network_error POST http://gatehook.test/base got no ' +
-      'response.; fetch failed; connect ECONNREFUSED 127.0.0.1:1 forged',
-  )
+test('no cached answer grows older because the clock was set back', async () => {
+  const { state, verifier } = openVerifier({ staleS: 60 })
+  await verifier.verify({ credential: 'c' })
+  state.now -= 3_600_000
+  state.answer = REFUSED
+  assert.equal((await verifier.verify({ credential: 'c' })).active, false)
 })
 
 test('a rejection ends the cached answers of its credential: a 429 is no outage', async () => {

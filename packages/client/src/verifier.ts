@@ -22,9 +22,9 @@ export interface Verifier extends VerifierMiddleware {
 }
 
 export interface VerifierOptions {
-  /** URL of the service; it may contain a path. */
+  /** URL of the service; it may contain a path, and contains no user name or password. */
   readonly url: string
-  /** A key with the scope `keys:verify` or `keys:verify_all`. */
+  /** A key with the scope `keys:verify` or `keys:verify_all`: visible ASCII characters. */
   readonly key: string
   /** How long an active credential is cached: 0 to 5 s. Default 5. A refusal is cached for 1 s. */
   readonly cacheS?: number | undefined
@@ -36,8 +36,9 @@ export interface VerifierOptions {
    */
   readonly staleS?: number | undefined
   /**
-   * Called with each failed verification; it contains no credential. Default: a line on the error
-   * output of the process, once in 10 s.
+   * Called with each failed verification; a mistake of the function does not change the answer. Log
+   * codes and status: `body` and `cause` contain text of others. Default: a line of these on the
+   * error output of the process, once in 10 s, without any credential.
    */
   readonly onFailure?: ((error: GatehookError) => unknown) | undefined
   readonly fetch?: typeof globalThis.fetch | undefined
@@ -50,22 +51,31 @@ const REFUSAL_MS = 1000
 /**
  * Creates a verifier.
  *
- * @throws TypeError without a key
+ * @throws TypeError for a missing or malformed key, or a URL that is not http or https or contains
+ *   a user name or a password
  * @throws RangeError for a `cacheS` beyond 5 or a `staleS` beyond 300
  * @example
  * const verifier = createVerifier({ url: 'https://api.example.com', key, staleS: 60 })
  * app.get('/reports', verifier.express({ scopes: ['reports:read'] }), listReports)
  */
 export function createVerifier(options: VerifierOptions): Verifier {
-  const { key: apiKey, timeoutMs = 1000, fetch, now = Date.now } = options
-  if (!apiKey) throw new TypeError('key has no value: a key with keys:verify or keys:verify_all.')
+  const { timeoutMs = 1000, fetch, now = Date.now } = options
+  const apiKey = keyOf(options.key)
   const cacheMs = secondsWithin('cacheS', options.cacheS ?? 5, 5) * 1000
   const staleMs = secondsWithin('staleS', options.staleS ?? 0, 300) * 1000
-  const baseUrl = options.url.replace(/\/+$/, '')
+  const baseUrl = baseUrlOf(options.url)
   const send = createSend({ baseUrl, apiKey, retries: 0, timeoutMs, fetch }, baseUrl)
   const cache = createVerifierCache(now)
-  const { onFailure = createFailurePrinter(now) } = options
+  const print = createPrinter(now)
+  const { onFailure = (error) => print(`no verification: ${describeFailure(error)}`) } = options
 
+  const report = async (error: GatehookError) => {
+    try {
+      await onFailure(error)
+    } catch (thrown) {
+      print(`onFailure failed: ${causesOf(thrown).join('; ') || typeof thrown}`)
+    }
+  }
   const request = async (question: VerificationQuestion): Promise<Verification> => {
     const { data } = await send('POST', `${baseUrl}/keys/verify`, question)
     if (typeof (data as Verification | undefined)?.active === 'boolean') return data as Verification
@@ -83,7 +93,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       return answer
     } catch (error) {
       if (!(error instanceof GatehookError)) throw error
-      onFailure(error)
+      void report(error)
       if (isOutage(error)) {
         const last = isCached && cache.recall(name, staleMs, 0)
         if (last) return last
@@ -99,29 +109,35 @@ export function createVerifier(options: VerifierOptions): Verifier {
 
 const PRINTED_EACH_MS = 10_000
 
-/** Prints the reason of failures, such as a refused connection: the client sees none of it. */
-function createFailurePrinter(now: () => number): (error: GatehookError) => void {
+/** Prints lines for the operator of the application; the client sees none of them. */
+function createPrinter(now: () => number): (line: string) => void {
   let printedAt = Number.NEGATIVE_INFINITY
-  return (error) => {
-    if (now() - printedAt < PRINTED_EACH_MS) return
+  return (line) => {
+    const ageMs = now() - printedAt
+    if (ageMs >= 0 && ageMs < PRINTED_EACH_MS) return // below 0 the clock was set back
     printedAt = now()
-    console.error(`gatehook-client: no verification: ${describeFailure(error)}`)
+    console.error(`gatehook-client: ${line.replace(/[\x00-\x1f\x7f]/g, ' ').slice(0, PRINTED_MAX)}`)
   }
 }
 
-/** Returns codes and messages of an error and its causes. None has a credential or the body. */
+/**
+ * Returns the codes of an error and its causes, and the text of this client. Text of others can
+ * contain a URL, a header or the body, and so a credential.
+ */
 function describeFailure({ code, status, message, requestId, cause }: GatehookError): string {
+  const ownText = status === 0 ? `${code} ${message}` : code
   const facts = [status > 0 && `status ${status}`, requestId && `request ${requestId}`]
+  return [ownText, ...facts.filter(Boolean), ...causesOf(cause)].join('; ')
+}
+
+/** Returns the code, else the type, of an error and of its causes. */
+function causesOf(error: unknown): string[] {
   const causes: string[] = []
-  for (let at = cause; at instanceof Error && causes.length < 3; at = at.cause) {
+  for (let at = error; at instanceof Error && causes.length < 3; at = at.cause) {
     const { code } = at as { code?: unknown }
-    causes.push(at.message || String(code ?? at.name))
+    causes.push(typeof code === 'string' ? code : at.name)
   }
-  const parts = [`${code} ${message}`, ...facts.filter(Boolean), ...causes]
-  return parts
-    .join('; ')
-    .replace(/[\x00-\x1f\x7f]/g, ' ')
-    .slice(0, PRINTED_MAX)
+  return causes
 }
 
 const PRINTED_MAX = 500
@@ -131,6 +147,24 @@ const PRINTED_MAX = 500
  * credential is unknown, and that strangers may have used up the limit of the application.
  */
 const isOutage = ({ status }: GatehookError): boolean => status === 0 || status >= 500
+
+/** Returns a key without the space around it, which is no part of a header. */
+function keyOf(text: string | undefined): string {
+  const key = text?.trim()
+  if (!key) throw new TypeError('key has no value: a key with keys:verify or keys:verify_all.')
+  if (/^[\x21-\x7e]+$/.test(key)) return key
+  throw new TypeError('key is malformed: a key has visible ASCII characters only.')
+}
+
+/** Returns origin and path. A mistake names no URL, which may contain a password. */
+function baseUrlOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^https?:$/.test(url.protocol)) throw new TypeError('url must be http or https.')
+  if (url.username || url.password) {
+    throw new TypeError('url contains a user name or a password: the verifier sends only its key.')
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+}
 
 function secondsWithin(name: string, value: number, max: number): number {
   if (value >= 0 && value <= max) return value
