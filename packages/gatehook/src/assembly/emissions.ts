@@ -71,7 +71,7 @@ export function assembleEmissions(
     wasInstalled ||= isInstalled
   }
   let isUnaudited = false
-  let stop: (() => Promise<void>) | undefined
+  let stops: readonly (() => Promise<void>)[] = []
   return {
     // Streams may have yet to pass the late events of a role that emits no longer.
     mayRecordLate: () => wasInstalled || isInstalled === undefined,
@@ -84,13 +84,22 @@ export function assembleEmissions(
       emissions: async () => (isInstalled ? purgeExpired(db, [emissions], clock.now()) : 0),
     },
     start() {
-      const run = async () => {
+      const startTask = (run: () => Promise<void>, failure: string) =>
+        startInterval({ intervalMs: INTERVAL_MS, run, log, failure })
+      // One that fails or takes long does not delay the other.
+      const recordEvents = async () => {
         if (isInstalled) await recorder.run()
+      }
+      const auditCustomers = async () => {
         if (isUnaudited) isUnaudited = await auditCustomersOfSql(db, audit)
       }
-      const failure = 'emitted events could not be recorded yet'
-      stop = startInterval({ intervalMs: INTERVAL_MS, run, log, failure })
+      stops = [
+        startTask(recordEvents, 'emitted events could not be recorded yet'),
+        startTask(auditCustomers, 'the creation of customers by SQL could not be audited yet'),
+      ]
     },
-    stop: async () => stop?.(),
+    async stop() {
+      await Promise.all(stops.map((stop) => stop()))
+    },
   }
 }
