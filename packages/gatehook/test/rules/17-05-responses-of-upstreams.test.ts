@@ -235,6 +235,14 @@ test('a list of an upstream is converted, validated and documented', async (t) =
   upstream.respond = replyJson(200, [paid, { ...paid, total_cents: 'x' }])
   const wrong = await api.get('/api/v2/invoices')
   assert.deepEqual([wrong.status, wrong.body.error], [502, 'upstream_invalid'])
+  const count = Math.floor((50_000 - 1) / 7) // the object, its five members, and one in `more`
+  for (const [length, status] of [
+    [count, 200],
+    [count + 1, 502],
+  ] as const) {
+    upstream.respond = replyJson(200, Array(length).fill(paid))
+    assert.equal((await api.get('/api/v2/invoices')).status, status, `${length} objects`)
+  }
   for (const [version, member] of [
     ['v1', 'total'],
     ['v2', 'total_cents'],
@@ -243,6 +251,7 @@ test('a list of an upstream is converted, validated and documented', async (t) =
     const { schema } =
       body.paths[`/api/${version}/invoices`].get.responses[200].content['application/json']
     assert.equal(schema.type, 'array')
+    assert.match(schema.description, /10,000 objects, and 50,000 values/)
     assert.ok(schema.items.required.includes(member), version)
   }
 })

@@ -9,6 +9,7 @@ import { createObjectReader } from '../../protocol/fields/reader.ts'
 import { type FieldSpecs, valueSchema } from '../../protocol/fields/schema.ts'
 import type { MemberSpec, MemberSpecs } from '../../protocol/fields/spec.ts'
 import { type Answer, noContent } from '../../protocol/http/call.ts'
+import { JSON_VALUES_MAX } from '../../protocol/http/json-body.ts'
 import { sendParts } from '../../protocol/http/send-parts.ts'
 import { ref } from '../../protocol/openapi/parts.ts'
 import type { OutputMembers } from './body-fields.ts'
@@ -188,8 +189,12 @@ function fieldSpecOf(member: OutputMembers[string]): MemberSpec | undefined {
 const rowReference = ({ definition }: AnyResource): JsonSchema =>
   ref('schemas', schemaName(definition))
 
-/** Objects in a list that an upstream returns. */
+/** Objects in a list that an upstream returns; `JSON_VALUES_MAX` counts before. */
 export const LIST_MAX = 10_000
+const LIST_BOUNDS =
+  `At most ${LIST_MAX.toLocaleString('en-US')} objects, and ` +
+  `${JSON_VALUES_MAX.toLocaleString('en-US')} values in all: each object is one, and each of its ` +
+  'members another.'
 
 /** Returns the schema of a response; undefined without a JSON body. */
 export function outputSchema(
@@ -209,7 +214,8 @@ export function outputSchema(
     required: Object.keys(members),
     properties: Object.fromEntries(properties),
   }
-  return forward?.returnsList ? { type: 'array', maxItems: LIST_MAX, items: object } : object
+  if (!forward?.returnsList) return object
+  return { description: LIST_BOUNDS, type: 'array', maxItems: LIST_MAX, items: object }
 }
 
 function memberSchema(name: string, member: OutputMembers[string]): JsonSchema {

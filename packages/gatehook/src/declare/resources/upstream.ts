@@ -80,8 +80,8 @@ export interface ForwardOptions<
   readonly input?: I
   /**
    * The members of a JSON body below 300, which the server validates and converts for older
-   * versions; further members pass. `[fields({…})]`: a list of at most 10,000 such objects.
-   * Default: any body.
+   * versions; further members pass. `[fields({…})]`: a list of at most 10,000 such objects, and
+   * 50,000 values, which are objects and members. Default: any body.
    */
   readonly output?: O
   /** `wrap`: bodies of 4xx become those of this API. Default: `pass`. */
