@@ -153,8 +153,8 @@ test('a module that reads JSON of others parses it by `parseJsonBody`, which cou
   const parsers = engine
     .filter((path) => readers.some((folder) => path.startsWith(ENGINE + folder)))
     .filter((path) => /JSON\.parse\(|\.json\(\)/.test(codeOf(path)))
-  // `mount.ts` reads responses of this process.
-  const files = ['protocol/http/json-body.ts', 'protocol/http/mount.ts']
+  // `json-text.ts` reads names in text that was parsed; `mount.ts` responses of this process.
+  const files = ['json-body.ts', 'json-text.ts', 'mount.ts'].map((name) => `protocol/http/${name}`)
   assert.deepEqual(
     parsers.sort(),
     files.map((file) => ENGINE + file),

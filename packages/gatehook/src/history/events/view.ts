@@ -1,7 +1,7 @@
 /** Events as lists, single reads and streams return them (§9.11). */
 import type { Principal, Scope } from '../../kernel/principal.ts'
 import type { Dialect, Value } from '../../platform/storage/database.ts'
-import { memberTexts, objectText } from '../../protocol/http/json-body.ts'
+import { memberTexts, objectText } from '../../protocol/http/json-text.ts'
 import type { Collection, View } from '../../protocol/lists/collection.ts'
 import { EVENT_MAX_BYTES, envelope, type RenderObject } from './event.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Failure } from '../../kernel/failure.ts'
-import { itemTexts, MAX_DEPTH, memberTexts, parseJsonBody } from './json-body.ts'
+import { MAX_DEPTH, parseJsonBody } from './json-body.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
@@ -102,31 +102,4 @@ test('any JSON value is parsed unchanged; any other bytes throw a Failure', () =
     fc.property(fc.array(shards), (parts) => void refusalOf(parts.join(''))),
     { numRuns: 500 },
   )
-})
-
-test('the texts of the members of an object are those of its values', () => {
-  fc.assert(
-    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(3), (object, indent) => {
-      const parsed = JSON.parse(JSON.stringify(object)) as object
-      const texts = memberTexts(JSON.stringify(object, null, indent))
-      const values = Array.from(texts, ([name, text]) => [name, JSON.parse(text)])
-      assert.deepEqual(Object.fromEntries(values), parsed)
-      const list = JSON.stringify(Object.values(parsed), null, indent)
-      assert.deepEqual(
-        itemTexts(list).map((text) => JSON.parse(text)),
-        Object.values(parsed),
-      )
-    }),
-  )
-  const texts = memberTexts('{ "a" : 1.0 , "b":{"a":[2]},"a":1e400,"\\u0063":"]}," }')
-  assert.deepEqual(
-    [...texts],
-    [
-      ['a', '1e400'],
-      ['b', '{"a":[2]}'],
-      ['c', '"]},"'],
-    ],
-  )
-  assert.equal(memberTexts(' {} ').size, 0)
-  assert.deepEqual(itemTexts(' [ ] '), [])
 })

@@ -83,55 +83,6 @@ export function parseJsonBody(
 export const tooManyValues = (max: number): Failure =>
   new Failure('payload_too_large', `The body has more than ${max.toLocaleString('en')} values.`)
 
-/**
- * Returns the JSON text of each member of an object, whose text is valid: all digits of its
- * numbers, whatever its depth. Of repeated members the last one remains, as in `JSON.parse`.
- */
-export function memberTexts(text: string): Map<string, string> {
-  const members = new Map<string, string>()
-  for (const [name, member] of partsOf(text)) members.set(name ?? '', member)
-  return members
-}
-
-/** Returns the text of an object; that of its members is JSON. */
-export const objectText = (members: ReadonlyMap<string, string>): string =>
-  `{${Array.from(members, ([name, text]) => `${JSON.stringify(name)}:${text}`).join()}}`
-
-/** Returns the JSON text of each item of an array, whose text is valid. */
-export const itemTexts = (text: string): string[] => Array.from(partsOf(text), ([, item]) => item)
-
-/** Returns the text of each part of an object or an array; a part of an object has a name. */
-function* partsOf(text: string): Generator<[name: string | undefined, part: string]> {
-  const mark = /[",:[\]{}]/g
-  let depth = 0
-  let nameNext = false
-  let isObject = false
-  let name: string | undefined
-  let from = 0
-  for (let match = mark.exec(text); match; match = mark.exec(text)) {
-    const { 0: character, index } = match
-    if (character === '"') {
-      const end = endOfString(text, index) + 1
-      mark.lastIndex = end
-      if (nameNext) name = JSON.parse(text.slice(index, end)) as string
-      nameNext = false
-      continue
-    }
-    const opens = character === '{' || character === '['
-    const closes = character === '}' || character === ']'
-    if (depth === 1 && (closes || character === ',')) {
-      const part = text.slice(from, index).trim()
-      if (part !== '') yield [name, part]
-    }
-    if (opens && depth === 0) isObject = character === '{'
-    depth += Number(opens) - Number(closes)
-    if (depth === 1 && !closes) {
-      from = mark.lastIndex
-      nameNext = isObject && character !== ':'
-    }
-  }
-}
-
 /** An open object or array during the scan. */
 interface ScanFrame {
   readonly isObject: boolean

@@ -16,12 +16,14 @@ export const underPath = (html: string, path: string): string =>
 export function addMountPath(path: string): After {
   if (path === '') return () => undefined
   const withPath = (link: string) => link.replace(/<\/(?!\/)/g, `<${path}/`)
-  return (call, answer) => {
+  return async (call, answer) => {
     const { location, link } = answer.headers ?? {}
     if (location?.startsWith('/')) answer.headers = { ...answer.headers, location: path + location }
     if (link !== undefined) answer.headers = { ...answer.headers, link: withPath(link) }
     if (call.out.link !== undefined) call.out.link = withPath(call.out.link)
-    if (answer.json?.includes('"_links":{')) answer.json = prefixLinks(answer.json, path)
+    if (answer.json?.includes('"_links":{')) {
+      answer.json = await prefixLinks(answer.json, path)
+    }
     if (answer.headers?.['content-type'] === PROBLEM_TYPE) {
       answer.json = answer.json?.replace('"instance":"/', `"instance":"${path}/`)
     }

@@ -1,10 +1,11 @@
 /**
  * Serves endpoints under a second prefix with other callers: the portal and operators use the
  * public handlers for one customer. Body, conditions, 405 and limits stay those of the handler.
- * Pure; `route-table.ts` lists the mounts.
+ * `route-table.ts` lists the mounts.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Answer, Call, Endpoint, Operation } from './call.ts'
-import { itemTexts, memberTexts, objectText } from './json-body.ts'
+import { createJsonCursor } from './json-text.ts'
 
 export interface Mount {
   /** The path before the public path, with parameters as `:name`: `/portal/api`. */
@@ -49,20 +50,58 @@ const prefixOf = (path: string, prefix: string): string =>
   path.split('/').slice(0, prefix.split('/').length).join('/')
 
 /** The path of a new object, and the links of items (§7.2), are under the prefix as well. */
-function withPrefix(answer: Answer, prefix: string): Answer {
+async function withPrefix(answer: Answer, prefix: string): Promise<Answer> {
   const { json, headers } = answer
   const location = headers?.location
   const isLinked = json?.includes('"_links":{') === true
   return {
     ...answer,
     ...(location?.startsWith('/') && { headers: { ...headers, location: prefix + location } }),
-    ...(isLinked && { json: withItemLinks(json, prefix) }),
+    ...(isLinked && { json: await prefixLinks(json, prefix, 'items') }),
   }
 }
 
-/** Adds a prefix to the links of a page and of its items. */
-export const prefixLinks = (json: string, prefix: string): string =>
-  withLinks(withItemLinks(json, prefix), prefix)
+/** Text that is read before other requests run. */
+const TURN_CHARACTERS = 64 * 1024
+
+/**
+ * Adds a prefix to the links of the items of a page, and to its own unless `of` is `items`. All
+ * else stays the same text, which is never parsed. Other requests run between two items (§7.10).
+ */
+export async function prefixLinks(
+  text: string,
+  prefix: string,
+  of: 'all' | 'items' = 'all',
+): Promise<string> {
+  const cursor = createJsonCursor(text)
+  if (!cursor.isObject()) return text
+  const parts: string[] = []
+  let end = 0
+  const replaceLinks = () => {
+    if (!cursor.isObject()) return
+    parts.push(text.slice(end, cursor.at))
+    const from = cursor.at
+    cursor.skip()
+    end = cursor.at
+    parts.push(JSON.stringify(prefixed(JSON.parse(text.slice(from, end)) as Links, prefix)))
+  }
+  const replaceMember = (name: string | undefined) => {
+    if (name === '_links') replaceLinks()
+  }
+  let turnStart = 0
+  for (const name of cursor.parts()) {
+    if (of === 'all') replaceMember(name)
+    if (name !== 'data' || !cursor.isArray()) continue
+    for (const _ of cursor.parts()) {
+      if (cursor.at - turnStart > TURN_CHARACTERS) {
+        turnStart = cursor.at
+        await nextTurn()
+      }
+      if (cursor.isObject()) for (const name of cursor.parts()) replaceMember(name)
+    }
+  }
+  return parts.join('') + text.slice(end)
+}
 
 /** Paths of this API; the body of a route of the team can have other values. */
 type Links = Readonly<Record<string, unknown>>
@@ -74,27 +113,3 @@ const prefixed = (links: Links, prefix: string): Links =>
       typeof path === 'string' && path.startsWith('/') ? prefix + path : path,
     ]),
   )
-
-/** Adds a prefix to the links of each item of a page. Rows stay text, which is never parsed. */
-function withItemLinks(page: string, prefix: string): string {
-  const members = page.startsWith('{') ? memberTexts(page) : undefined
-  const data = members?.get('data')
-  if (!data?.startsWith('[')) return page
-  members!.set(
-    'data',
-    `[${itemTexts(data)
-      .map((item) => withLinks(item, prefix))
-      .join()}]`,
-  )
-  return objectText(members!)
-}
-
-/** Adds a prefix to the links of an object. */
-function withLinks(object: string, prefix: string): string {
-  if (!object.startsWith('{')) return object
-  const members = memberTexts(object)
-  const links = members.get('_links')
-  if (!links?.startsWith('{')) return object
-  members.set('_links', JSON.stringify(prefixed(JSON.parse(links) as Links, prefix)))
-  return objectText(members)
-}
