@@ -4,8 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
+import { resourceCollection } from '../../src/declare/resources/table.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
 import type { Reader } from '../../src/platform/storage/database.ts'
+import { BoundsExceeded, LONG_READ_BOUNDS } from '../../src/protocol/lists/bounds.ts'
+import { relatedName } from '../../src/protocol/lists/collection.ts'
+import { readBoundedKeys } from '../../src/protocol/lists/page-plan.ts'
 import { all, fill, follow, ok } from './rows.ts'
 
 const access = { read: 't:read', create: 't:write', update: 't:write', delete: false } as const
@@ -145,6 +149,38 @@ eachService(
     const { data } = (await ok(app.get(query))).body
     assert.deepEqual(data, [{ id: 1501 }, { id: 1502 }, { id: 1503 }])
     assert.ok(statements > 0 && statements <= 12, `${statements} statements`)
+  },
+  { service: shop },
+)
+
+eachService(
+  'rows that a page reads before it plans are part of its bound (§7.10)',
+  async ({ app: { db } }) => {
+    await fill(db, 'buyers', 2, { name: "'b' || n", shoe: '1' })
+    // The last 1,000 rows match: no early read reaches them.
+    const scope = await fill(db, 'sales', 12_000, {
+      buyer_id: 'CASE WHEN n > 11000 THEN 2 ELSE 1 END',
+      amount: '1',
+    })
+    const { resources } = shop.definition
+    const definition = resources.find(({ name }) => name === 'sales')!
+    const collection = resourceCollection(definition, resources, { database: db.name })
+    const walk = {
+      ...{ collection, scope, owner: undefined },
+      ...{ backward: false, inclusive: false, anchor: undefined, terms: [], skip: 0 },
+      filters: [{ column: relatedName('buyer.name'), operator: 'eq', values: ['b2'] } as const],
+      sort: [{ column: 'id', descending: false }],
+    }
+    const read = (rows: number, limit: number) =>
+      db.snapshot(
+        (reader) => readBoundedKeys(reader, { ...walk, limit }, { ...LONG_READ_BOUNDS, rows }),
+        { ordered: true },
+      )
+    // An early read of 8,000 rows leaves 1,000 for the range of the filter, or fewer.
+    assert.equal((await read(9_000, 100)).length, 100)
+    await assert.rejects(read(8_999, 100), BoundsExceeded)
+    // A small page reads 4,000 rows early.
+    assert.equal((await read(8_999, 2)).length, 2)
   },
   { service: shop },
 )

@@ -73,23 +73,29 @@ type PageAttempt =
 
 /** Rows that are read first where each is a look-up in another table. */
 const LOOKED_UP_ROWS = 2_000
-/** Rows that are read in the order of the list before the range of a related field is counted. */
-const RELATED_ROWS = 4_000
-/** The same for each row of a large page. */
-const RELATED_ROWS_EACH = 100
+/** Rows that are read before the range of a related field is counted. */
+const EARLY_ROWS = 4_000
+/** The same for each row of a large page, and the most. */
+const EARLY_ROWS_EACH = 100
+const EARLY_ROWS_MAX = 8_000
+
+type EarlyAttempt = Extract<PageAttempt, { readonly kind: 'related' | 'order' }>
 
 /**
  * Returns the attempt that precedes the count of a related field's range, which looks up each row
  * of the range: a common value fills the page sooner in the order of the list, and a range of the
- * rows whose field sorts is read without the rows that refer to it.
+ * rows whose field sorts is read without the rows that refer to it. Later attempts examine fewer
+ * rows by as many.
  */
-function relatedAttempt(walk: Walk, most: number): PageAttempt | undefined {
-  if (canReadRelated(walk) && filterBeside(walk) !== undefined) return { kind: 'related', most }
+function earlyAttempt(walk: Walk): EarlyAttempt | undefined {
+  if (canReadRelated(walk) && filterBeside(walk) !== undefined) {
+    return { kind: 'related', most: EARLY_ROWS_MAX }
+  }
   const index = findIndexOrder(walk)
   const isRelated = walk.filters.some(({ column }) => hasRelatedRange(walk, column))
   if (!isRelated || index.order !== 'full' || walk.owner !== undefined) return undefined
-  const atMost = Math.max(RELATED_ROWS, RELATED_ROWS_EACH * (walk.skip + walk.limit))
-  return { kind: 'order', index, most: Math.min(atMost, most) }
+  const atLeast = Math.max(EARLY_ROWS, EARLY_ROWS_EACH * (walk.skip + walk.limit))
+  return { kind: 'order', index, most: Math.min(atLeast, EARLY_ROWS_MAX) }
 }
 
 /** Returns the attempts to read a page that no index serves alone, the cheapest first. */
@@ -132,11 +138,11 @@ export async function readBoundedKeys(
   walk: Walk,
   bounds: ReadBounds,
 ): Promise<Key[][]> {
-  const early = bounds.rows > RELATED_ROWS ? relatedAttempt(walk, bounds.rows) : undefined
+  const early = bounds.rows > EARLY_ROWS_MAX ? earlyAttempt(walk) : undefined
   const keys = early && (await readKeysBy(reader, walk, early))
   if (keys) return keys
-  for (const attempt of await planPage(reader, walk, bounds)) {
-    if (attempt.kind === 'related' && early?.kind === 'related') continue
+  const rows = bounds.rows - (early?.most ?? 0)
+  for (const attempt of await planPage(reader, walk, { ...bounds, rows })) {
     const keys = await readKeysBy(reader, walk, attempt)
     if (keys) return keys
   }
