@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { freshUrl } from '../../../../test/rig/databases.ts'
+import { freshUrl, migratedUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import {
   type Caller,
@@ -14,12 +14,15 @@ import {
   type Reply,
   type TestApp,
 } from '../../../../test/rig/service.ts'
+import type { Database, Tx } from '../../src/platform/storage/database.ts'
 import {
   createLocalDraw,
   createLocalLimiter,
   createSharedLimiter,
   type DrawRequests,
 } from '../../src/protocol/quota/limiter.ts'
+import { createDraw } from '../../src/protocol/quota/store.ts'
+import { sumUsed, waitMs } from '../../src/protocol/quota/window.ts'
 
 const actor = { kind: 'test', id: 't' } as never
 const env = { GATEHOOK_TEST_CLOCK: '1', GATEHOOK_RATE_LIMIT: '5/60' }
@@ -187,6 +190,53 @@ test('reading the rest reserves nothing; of another limit the same part is used'
   now += 1000
   assert.deepEqual([await rest(), drawn], [15, [0, 0]])
   assert.equal((await other.take(at(100), 1)).allowed, true)
+})
+
+test('of each slice under a higher limit the part counts; of their sum no fraction', () => {
+  const rate = { limit: 10, windowMs: 60_000 }
+  const slices = Array.from({ length: 20 }, (_, no) => ({
+    no,
+    limit: 100,
+    used: 9,
+    untilMs: 1_000 + no,
+  }))
+  assert.equal(sumUsed(rate, slices), 18)
+  assert.equal(sumUsed(rate, slices.slice(0, 10)), 9)
+  assert.equal(sumUsed({ ...rate, limit: 1 }, slices.slice(0, 12)), 1)
+  // One request is left when nine slices have expired: those of the others sum up to 9.9.
+  assert.equal(waitMs(rate, slices, 0), 1_008)
+})
+
+test('draws of a subject wait for each other under different limits', async (t) => {
+  const url = await migratedUrl(t, 'postgres')
+  const [first, second] = [await openForTest(t, url), await openForTest(t, url)]
+  const drawn = Promise.withResolvers<void>()
+  const release = Promise.withResolvers<void>()
+  // Its transaction is open until `release`.
+  const held = Object.create(first, {
+    write: {
+      value: (change: (tx: Tx) => Promise<unknown>) =>
+        first.write(async (tx) => {
+          const result = await change(tx)
+          drawn.resolve()
+          await release.promise
+          return result
+        }),
+    },
+  }) as Database
+  const now = 1_800_000_000_000
+  const rate = (limit: number) => ({ limit, windowMs: 60_000 })
+  const before = createDraw(held)('k', rate(20), now, { least: 20, most: 20 })
+  await drawn.promise
+  const after = createDraw(second)('k', rate(10), now, { least: 1, most: 10 })
+  const text = `SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  await eventually(
+    () => first.arrays({ sql: '', text, values: [] }),
+    ([row]) => Number(row![0]) > 0,
+  ).finally(release.resolve)
+  assert.equal((await before).granted, 20)
+  assert.equal((await after).granted, 0)
 })
 
 test('two nodes on one PostgreSQL exceed the limit by at most a tenth', async (t) => {

@@ -10,9 +10,12 @@ import {
 } from './limiter.ts'
 import { addUse, type Slice, sliceNumber, sumUsed } from './window.ts'
 
-/** Inserts the slice or locks its row: draws of a subject under one limit wait for each other. */
+/**
+ * Locks the row of the subject, which is of no period and no limit, and counts nothing. So draws
+ * wait for each other also while nodes have different limits of the subject.
+ */
 const lock = prepareStatement(
-  `INSERT INTO gh_quota (subject, period, under_limit, used, expires_at) VALUES (?, ?, ?, 0, ?)
+  `INSERT INTO gh_quota (subject, period, under_limit, used, expires_at) VALUES (?, 0, 0, 0, ?)
    ON CONFLICT (subject, period, under_limit) DO UPDATE SET used = gh_quota.used`,
 )
 const findSlices = prepareStatement(
@@ -20,8 +23,9 @@ const findSlices = prepareStatement(
    WHERE subject = ? AND expires_at > ? AND used > 0 ORDER BY expires_at`,
 )
 const add = prepareStatement(
-  `UPDATE gh_quota SET used = used + ?, expires_at = ?
-   WHERE subject = ? AND period = ? AND under_limit = ?`,
+  `INSERT INTO gh_quota (subject, period, under_limit, used, expires_at) VALUES (?, ?, ?, ?, ?)
+   ON CONFLICT (subject, period, under_limit)
+   DO UPDATE SET used = gh_quota.used + excluded.used, expires_at = excluded.expires_at`,
 )
 
 async function readSlices(from: Reader, key: string, now: number): Promise<Slice[]> {
@@ -40,13 +44,13 @@ export const createDraw =
   async (key, rate, now, { least, most }) => {
     if (most === 0) return { granted: 0, slices: await readSlices(db, key, now) }
     return db.write(async (tx) => {
-      const period = sliceNumber(rate, now)
-      await tx.run(lock([key, period, rate.limit, now + rate.windowMs]))
+      const untilMs = now + rate.windowMs
+      await tx.run(lock([key, untilMs]))
       const slices = await readSlices(tx, key, now)
       const left = rate.limit - sumUsed(rate, slices)
       if (left < least) return { granted: 0, slices }
       const granted = Math.min(most, left)
-      await tx.run(add([granted, now + rate.windowMs, key, period, rate.limit]))
+      await tx.run(add([key, sliceNumber(rate, now), rate.limit, granted, untilMs]))
       return { granted, slices: addUse(rate, slices, now, granted) }
     })
   }

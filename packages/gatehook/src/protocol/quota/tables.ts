@@ -3,7 +3,7 @@ import { int, type Table, text } from '../../platform/storage/table.ts'
 
 export const quotaCounts: Table = {
   name: 'gh_quota',
-  row: 'The requests of a subject in a period, under one limit.',
+  row: 'The requests of a subject in a period, under one limit; of the period 0 its lock.',
   columns: {
     subject: text.personal,
     period: int,

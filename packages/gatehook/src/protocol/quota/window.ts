@@ -3,7 +3,8 @@
  * counts until one window after its last request, so no window contains more requests than the
  * limit. (Two counters weighted by time allow twice the limit around a burst.) Under a lower limit
  * a slice counts as the same part of it: requests that a node has reserved under the old limit and
- * not used count as few as those of a reservation under the new one. Pure.
+ * not used count as few as those of a reservation under the new one. Of the sum of these parts, the
+ * fraction is dropped. Pure.
  */
 export interface QuotaRate {
   readonly limit: number
@@ -31,11 +32,18 @@ export const currentSlices = (slices: readonly Slice[], nowMs: number): readonly
     ? slices.filter((slice) => slice.untilMs > nowMs)
     : slices
 
-const usedUnder = ({ limit }: QuotaRate, slice: Slice): number =>
-  slice.limit > limit ? Math.floor((slice.used * limit) / slice.limit) : slice.used
+/** Returns what a slice counts under a limit, with a fraction. */
+const weigh = ({ limit }: QuotaRate, slice: Slice): number =>
+  slice.limit > limit ? (slice.used * limit) / slice.limit : slice.used
+
+const sumWeights = (rate: QuotaRate, slices: readonly Slice[]): number =>
+  slices.reduce((sum, slice) => sum + weigh(rate, slice), 0)
+
+/** Drops the fraction of a sum; one that misses an integer by the error of doubles is that. */
+const toRequests = (weight: number): number => Math.floor(weight + 1e-6)
 
 export const sumUsed = (rate: QuotaRate, slices: readonly Slice[]): number =>
-  slices.reduce((sum, slice) => sum + usedUnder(rate, slice), 0)
+  toRequests(sumWeights(rate, slices))
 
 /** Returns the slices with `count` more requests at `nowMs`. */
 export function addUse(
@@ -71,11 +79,11 @@ export function waitMs(
   count = 1,
 ): number {
   const most = rate.limit - count
-  let used = sumUsed(rate, slices)
+  let weight = sumWeights(rate, slices)
   for (const slice of slices) {
-    if (used <= most) break
-    used -= usedUnder(rate, slice)
-    if (used <= most) return slice.untilMs - nowMs
+    if (toRequests(weight) <= most) break
+    weight -= weigh(rate, slice)
+    if (toRequests(weight) <= most) return slice.untilMs - nowMs
   }
   return 0
 }
