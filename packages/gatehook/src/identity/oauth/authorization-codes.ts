@@ -66,14 +66,27 @@ interface CodeRow extends Row {
 }
 
 export const findCode = (from: Reader, hash: Uint8Array) =>
-  from.get<CodeRow>(sql`SELECT client_id, scope, subject, redirect_uri, challenge, scopes, revision,
-    expires_at, used_at, session_id FROM gh_oauth_codes WHERE hash = ${hash}`)
+  from.get<CodeRow>(sql`SELECT client_id, scope, subject, redirect_uri, challenge, scopes, audience,
+    revision, expires_at, used_at, session_id FROM gh_oauth_codes WHERE hash = ${hash}`)
+
+/** Returns the resources that the request of a code named; undefined if it named none. */
+export const audienceOf = ({ audience }: CodeRow): readonly string[] | undefined =>
+  audience === null ? undefined : JSON.parse(audience)
 
 /** A token request with a code, as far as it must match the stored code. */
 export interface CodeExchange
   extends Pick<CodeGrant, 'clientId' | 'scope' | 'redirectUri' | 'challenge'> {
   readonly hash: Uint8Array
 }
+
+/** Returns whether an exchange can redeem a code that was read before. */
+export const isRedeemable = (row: CodeRow, exchange: CodeExchange, nowMs: number): boolean =>
+  row.used_at === null &&
+  row.expires_at > nowMs &&
+  row.client_id === exchange.clientId &&
+  row.scope === exchange.scope &&
+  row.redirect_uri === exchange.redirectUri &&
+  row.challenge === exchange.challenge
 
 /**
  * `IS TRUE` hides scope and client: by their index, PostgreSQL without statistics would read all
@@ -103,9 +116,8 @@ export async function redeemCode(
   const row = await tx.get<CodeRow>(redeem(values))
   if (!row) return undefined
   const { authenticated_at: authenticatedAt } = row
-  const audience = row.audience === null ? undefined : JSON.parse(row.audience)
   const nonce = row.nonce ?? undefined
-  return { authenticatedAt, nonce, scopes: JSON.parse(row.scopes), audience }
+  return { authenticatedAt, nonce, scopes: JSON.parse(row.scopes), audience: audienceOf(row) }
 }
 
 /** Detaches the session of a reused code. Returns false if an earlier reuse did. */

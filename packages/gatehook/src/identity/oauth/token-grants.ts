@@ -13,7 +13,14 @@ import type { ConfirmedPerson, SignInApi } from '../people/login.ts'
 import type { Grant, SessionOptions, TokenResponse, Tokens } from '../tokens/api.ts'
 import { selectAudience } from '../tokens/audience.ts'
 import { intersectScopes } from '../tokens/identity-scopes.ts'
-import { type CodeExchange, detachSession, findCode, redeemCode } from './authorization-codes.ts'
+import {
+  audienceOf,
+  type CodeExchange,
+  detachSession,
+  findCode,
+  isRedeemable,
+  redeemCode,
+} from './authorization-codes.ts'
 import {
   DEVICE_GRANT,
   GRANT_TYPES,
@@ -57,7 +64,8 @@ const NOT_REDEEMED = Symbol('not redeemed')
 
 /**
  * The code names its person before the transaction, which then takes two round trips. Exchanges by
- * one client for one customer may commit together.
+ * one client for one customer may commit together; one that cannot succeed does not join them,
+ * because their transaction would fail with it.
  *
  * @see RFC 6749 §4.1.3, RFC 7636 §4.6
  */
@@ -75,7 +83,10 @@ const exchangeCode: IssueTokens = async (deps, request) => {
     // A missing or malformed verifier yields '', which equals no challenge.
     challenge: computeChallenge(parameters.get('code_verifier') ?? '') ?? '',
   }
-  if (!code || code.used_at !== null) throw await diagnoseExchange(deps, request, exchange)
+  if (!code || !isRedeemable(code, exchange, deps.clock.now())) {
+    throw await diagnoseExchange(deps, request, exchange)
+  }
+  selectAudience(request.resources, audienceOf(code) ?? [deps.tokens.audiences.standard()])
   const { scope } = exchange
   const person = { id: Number(code.subject), scope, revision: code.revision }
   const redeem: Redeem = (tx, sessionId) => redeemCode(tx, exchange, sessionId, deps.clock.now())

@@ -9,7 +9,8 @@
  *    without the authentication that the client requires, has no effect.
  * 4. In the same transaction the client and the person limit the grant of the next access token. On
  *    PostgreSQL the person is read in the round trip of the UPDATE if this node rotated a token of
- *    the session before.
+ *    the session before. Such refreshes also commit with others, until one of the session fails:
+ *    a repeated request fails no second group.
  * 5. The access token is signed after the commit.
  *
  * @see RFC 6749 §6, RFC 9700 §4.14.2
@@ -23,6 +24,7 @@ import { Failure } from '../../kernel/failure.ts'
 import { modeOf, type Scope } from '../../kernel/principal.ts'
 import type { MacKeys } from '../../kernel/secret.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
+import { storesNothing } from '../../platform/storage/storage-failure.ts'
 import {
   type AccessTokenDraft,
   type DraftDeps,
@@ -66,11 +68,33 @@ export interface RefreshDeps extends DraftDeps {
   readonly restoredMs: () => number | undefined
 }
 
-/** Sessions whose person this node remembers: about 5 MB. */
-const SESSION_PERSONS_MAX = 20_000
+/** Sessions that this node remembers: about 8 MB. */
+const SESSIONS_MAX = 20_000
 
 /** The columns of a session that identify its person; they never change. */
 type SessionPerson = Pick<store.SessionGrant, 'scope' | 'person'>
+
+/** A session of which this node has rotated a token. */
+interface RefreshedSession extends SessionPerson {
+  /** The hash of the token that the last rotation of this node replaced. */
+  readonly previousHash: Buffer
+  /** Whether a refresh has failed: those of the session commit with no others any more. */
+  readonly hasFailed: boolean
+}
+
+function createRefreshedSessions() {
+  const sessions = new BoundedMap<string, RefreshedSession>(SESSIONS_MAX)
+  return {
+    get: (id: string) => sessions.get(id),
+    remember(id: string, rotated: Omit<RefreshedSession, 'hasFailed'>) {
+      sessions.set(id, { ...rotated, hasFailed: sessions.get(id)?.hasFailed ?? false })
+    },
+    noteFailure(id: string) {
+      const session = sessions.get(id)
+      if (session) sessions.set(id, { ...session, hasFailed: true })
+    },
+  }
+}
 
 interface NextTokens {
   readonly access: AccessTokenDraft
@@ -79,7 +103,7 @@ interface NextTokens {
 
 export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
   const { db, clock, random, lifetimes, keys, tagKeys, lookup } = deps
-  const sessionPersons = new BoundedMap<string, SessionPerson>(SESSION_PERSONS_MAX)
+  const sessions = createRefreshedSessions()
 
   return async (token, presenter, { parseScopes, resources = [], actor = TOKENS_ACTOR } = {}) => {
     const id = parseSessionId(tagKeys, token)
@@ -107,7 +131,7 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
         endsAt: session.ends_at,
       })
     }
-    const expected = sessionPersons.get(id)
+    const expected = sessions.get(id)
     const rotate = async (tx: Tx): Promise<NextTokens | undefined> => {
       const rotation = store.rotateRefreshToken(tx, {
         id,
@@ -131,7 +155,9 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
           client,
           isExpected ? expectedPerson! : findPerson(tx, lookup, rotatedSession),
         )
-        if (tx.hasRoundTrips) tx.afterCommit(() => sessionPersons.set(id, { scope, person }))
+        if (tx.hasRoundTrips) {
+          tx.afterCommit(() => sessions.remember(id, { scope, person, previousHash: hash }))
+        }
         return { access, refreshToken: successor }
       }
       const unlockedSession = await store.findSession(tx, id)
@@ -152,9 +178,14 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
       }
       return undefined // the transaction commits; the request fails
     }
-    // One that finds no current token locks the session, so it runs alone (`WriteOptions.group`).
-    const group = expected && `refresh ${expected.scope} ${presenter?.clientId}`
-    const next = await db.write(rotate, group === undefined ? {} : { group })
+    // One that finds no current token locks the session, so its group fails, and it runs alone.
+    const mayJoin = expected && !expected.hasFailed && !hash.equals(expected.previousHash)
+    const group = `refresh ${expected?.scope} ${presenter?.clientId}`
+    const next = await db.write(rotate, mayJoin ? { group } : {}).catch((error: unknown) => {
+      if (mayJoin && !storesNothing(error)) sessions.noteFailure(id)
+      throw error
+    })
+    if (mayJoin && next?.refreshToken !== successor) sessions.noteFailure(id)
     if (!next) throw new Failure('invalid_grant')
     return { ...signDraft(next.access), refresh_token: next.refreshToken }
   }
