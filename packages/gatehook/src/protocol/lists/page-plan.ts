@@ -78,6 +78,8 @@ const EARLY_ROWS = 4_000
 /** The same for each row of a large page, and the most. */
 const EARLY_ROWS_EACH = 100
 const EARLY_ROWS_MAX = 8_000
+/** The same in the order of a field of another table, whose rows a filter selects. */
+const EARLY_RELATED_ROWS = 20_000
 
 type EarlyAttempt = Extract<PageAttempt, { readonly kind: 'related' | 'order' }>
 
@@ -87,9 +89,9 @@ type EarlyAttempt = Extract<PageAttempt, { readonly kind: 'related' | 'order' }>
  * rows whose field sorts is read without the rows that refer to it. Later attempts examine fewer
  * rows by as many.
  */
-function earlyAttempt(walk: Walk): EarlyAttempt | undefined {
+function findEarlyAttempt(walk: Walk): EarlyAttempt | undefined {
   if (canReadRelated(walk) && filterBeside(walk) !== undefined) {
-    return { kind: 'related', most: EARLY_ROWS_MAX }
+    return { kind: 'related', most: EARLY_RELATED_ROWS }
   }
   const index = findIndexOrder(walk)
   const isRelated = walk.filters.some(({ column }) => hasRelatedRange(walk, column))
@@ -138,10 +140,13 @@ export async function readBoundedKeys(
   walk: Walk,
   bounds: ReadBounds,
 ): Promise<Key[][]> {
-  const early = bounds.rows > EARLY_ROWS_MAX ? earlyAttempt(walk) : undefined
-  const keys = early && (await readKeysBy(reader, walk, early))
-  if (keys) return keys
-  const rows = bounds.rows - (early?.most ?? 0)
+  let { rows } = bounds
+  const early = findEarlyAttempt(walk)
+  if (early && early.most < rows) {
+    const keys = await readKeysBy(reader, walk, early)
+    if (keys) return keys
+    rows -= early.most
+  }
   for (const attempt of await planPage(reader, walk, { ...bounds, rows })) {
     const keys = await readKeysBy(reader, walk, attempt)
     if (keys) return keys
