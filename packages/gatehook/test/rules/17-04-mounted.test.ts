@@ -118,7 +118,8 @@ each('every URL that it writes contains the path', async (t, kind) => {
   }
   const page = await send('/gatehook/api/v2/users?limit=1', { key })
   assert.match(page.headers.get('link')!, /<https:\/\/mount\.example\/gatehook\/api\/v2\/users\?/)
-  const linked = await send('/gatehook/api/v2/users?page=1&per_page=1&style=hypermedia', { key })
+  const linked = await send('/gatehook/api/v2/users?per_page=1&pagination=hypermedia', { key })
+  assert.equal(linked.status, 200)
   const pages: Response[] = [linked]
   const read = [
     '/gatehook',

@@ -7,6 +7,7 @@ import { BoundedMap } from '../../kernel/bounded-map.ts'
 import { lowestRowId, type RowId } from '../../kernel/row-id.ts'
 import type { MacKeys } from '../../kernel/secret.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
+import { pathOfUrl } from '../../kernel/uri.ts'
 import type { Database, Value } from '../../platform/storage/database.ts'
 import type { Answer, Call, LargeResponse } from '../http/call.ts'
 import { ownerOf } from '../http/owner.ts'
@@ -252,7 +253,7 @@ async function renderOffsetPage(context: ListContext): Promise<RenderedPage> {
 }
 
 async function renderNumberedPage(context: ListContext): Promise<RenderedPage> {
-  const { request, path } = context
+  const { options, request, path } = context
   const { items, total } = await readNumberedPage(taskOf(context))
   const { page, limit, style } = request
   const pageCount = Math.ceil(total / limit)
@@ -280,6 +281,7 @@ async function renderNumberedPage(context: ListContext): Promise<RenderedPage> {
   const meta =
     `{"total":${total},"per_page":${limit},"current_page":${page},"total_pages":${pageCount},` +
     `"from":${from},"to":${to}}`
-  const links = JSON.stringify(Object.fromEntries(pagePaths(path, request, positions)))
+  const mounted = pathOfUrl(options.publicUrl()) + path
+  const links = JSON.stringify(Object.fromEntries(pagePaths(mounted, request, positions)))
   return { json: `{${data},"links":${links},"meta":${meta}}`, positions, headers }
 }
