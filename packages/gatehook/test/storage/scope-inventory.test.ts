@@ -57,6 +57,7 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   'a token or code names its session alone': [
     'identity/oauth/authorization-codes.ts detachSession',
     'identity/oauth/authorization-codes.ts findCode',
+    'identity/oauth/authorization-codes.ts redeem',
     'identity/tokens/store.ts byId',
     'identity/tokens/store.ts deleteSession',
     'identity/tokens/store.ts rotate',
