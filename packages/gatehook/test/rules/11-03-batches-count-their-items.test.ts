@@ -183,7 +183,6 @@ test('no window exceeds the limit by requests of several counts, on either limit
           granted,
           slices: slices.map((use, no) => ({
             no,
-            limit: rate.limit,
             used: use.count,
             untilMs: use.at + rate.windowMs,
           })),

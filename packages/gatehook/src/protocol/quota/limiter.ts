@@ -77,11 +77,6 @@ const READ_MS = 1000
 const BLOCKS_PER_LIMIT = 50
 const NO_SLICES: readonly Slice[] = []
 
-/** A rate with another window has a count of its own. */
-const countKey = ({ key, rate }: RateLimit): string => `${key}/${rate.windowMs}`
-/** Under another limit, nothing is left of a block. */
-const blockKey = (limit: RateLimit): string => `${countKey(limit)}/${limit.rate.limit}`
-
 /** Returns the limits against which requests count, and how many of them. */
 function chargesOf<L extends RateLimit>(
   limits: readonly L[],
@@ -126,29 +121,27 @@ const createVerdict = <L extends RateLimit>(
 /** Creates a limiter that counts in the memory of this node. */
 export function createLocalLimiter(clock: Clock): Limiter {
   const windows = new BoundedMap<string, readonly Slice[]>(MAX_KEYS)
-  const slicesOf = (limit: RateLimit, now: number) =>
-    currentSlices(windows.get(countKey(limit)) ?? NO_SLICES, now)
+  const slicesOf = (key: string, now: number) => currentSlices(windows.get(key) ?? NO_SLICES, now)
   return {
     take<L extends RateLimit>(limits: readonly L[], count = 1, pastCount = 0) {
       const now = clock.now()
-      const charges = chargesOf(limits, count, (limit) => sumUsed(limit.rate, slicesOf(limit, now)))
+      const charges = chargesOf(limits, count, ({ key }) => sumUsed(slicesOf(key, now)))
       let verdict: RateLimitVerdict<L> | undefined
       for (const { limit, count } of charges) {
-        const slices = slicesOf(limit, now)
-        // The use under another limit may exceed this one.
-        const left = Math.max(0, limit.rate.limit - sumUsed(limit.rate, slices))
+        const slices = slicesOf(limit.key, now)
+        // The use may exceed a limit that was lowered.
+        const left = Math.max(0, limit.rate.limit - sumUsed(slices))
         verdict = stricter(verdict, createVerdict(limit, slices, now, { left, count, pastCount }))
       }
       for (const { limit, count } of charges) {
-        const slices = slicesOf(limit, now)
+        const slices = slicesOf(limit.key, now)
         const isCounted = verdict!.allowed && count > 0
         const used = isCounted ? addUse(limit.rate, slices, now, count) : slices
-        windows.set(countKey(limit), used)
+        windows.set(limit.key, used)
       }
       return verdict!
     },
-    refund(limit) {
-      const key = countKey(limit)
+    refund({ key }) {
       const slices = windows.get(key)
       if (slices) windows.set(key, removeUse(slices))
     },
@@ -160,7 +153,7 @@ export function createLocalDraw(): DrawRequests {
   const windows = new BoundedMap<string, readonly Slice[]>(MAX_KEYS)
   return async (key, rate, nowMs, { least, most }) => {
     const slices = currentSlices(windows.get(key) ?? NO_SLICES, nowMs)
-    const left = rate.limit - sumUsed(rate, slices)
+    const left = rate.limit - sumUsed(slices)
     if (most === 0 || left < least) return { granted: 0, slices }
     const granted = Math.min(most, left)
     const used = addUse(rate, slices, nowMs, granted)
@@ -184,8 +177,8 @@ interface Block {
 const leftOf = (block: Block | undefined, now: number): number =>
   block && now < block.untilMs ? block.left : 0
 
-const usedBy = (block: Block | undefined, rate: QuotaRate, now: number): number =>
-  block ? sumUsed(rate, currentSlices(block.slices, now)) - block.left : 0
+const usedBy = (block: Block | undefined, now: number): number =>
+  block ? sumUsed(currentSlices(block.slices, now)) - block.left : 0
 
 /** Returns whether a block determines a verdict without the database. */
 function determinesVerdict(
@@ -206,37 +199,37 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
   const blocks = new BoundedMap<string, Block>(MAX_KEYS)
   const pendingDraws = new Map<string, Promise<void>>()
 
-  const blockOf = (limit: RateLimit) => blocks.get(blockKey(limit))
-  const isDecisive = (limit: RateLimit, now: number, count: number): boolean =>
-    determinesVerdict(blockOf(limit), limit.rate, now, count)
-  const drawBlock = async (limit: RateLimit, count: number): Promise<void> => {
-    const { rate } = limit
-    const key = blockKey(limit)
+  const isDecisive = ({ key, rate }: RateLimit, now: number, count: number): boolean =>
+    determinesVerdict(blocks.get(key), rate, now, count)
+  const drawBlock = async ({ key, rate }: RateLimit, count: number): Promise<void> => {
     const now = clock.now()
     const least = count - leftOf(blocks.get(key), now)
     const most = Math.max(least, Math.ceil(rate.limit / BLOCKS_PER_LIMIT))
-    const { granted, slices } = await draw(countKey(limit), rate, now, { least, most })
+    const { granted, slices } = await draw(key, rate, now, { least, most })
     // Meanwhile, other requests may have spent the rest of the block.
     const left = leftOf(blocks.get(key), now)
     const untilMs = left > 0 ? blocks.get(key)!.untilMs : now + rate.windowMs
     const refusal = { count, untilMs: now + waitMs(rate, slices, now, least) }
-    blocks.set(key, { slices, left: left + granted, untilMs, ...(granted === 0 && { refusal }) })
+    blocks.set(key, {
+      slices,
+      left: left + granted,
+      untilMs,
+      ...(granted === 0 && { refusal }),
+    })
   }
   /** Reads the use of all nodes, if this node has no block that is valid. */
-  const readUse = async (limit: RateLimit): Promise<void> => {
-    const { rate } = limit
-    const { slices } = await draw(countKey(limit), rate, clock.now(), { least: 0, most: 0 })
+  const readUse = async ({ key, rate }: RateLimit): Promise<void> => {
+    const { slices } = await draw(key, rate, clock.now(), { least: 0, most: 0 })
     const untilMs = clock.now() + Math.min(READ_MS, rate.windowMs)
-    blocks.set(blockKey(limit), { slices, left: 0, untilMs })
+    blocks.set(key, { slices, left: 0, untilMs })
   }
   /** Draws one block at a time for a key; concurrent requests share it. */
   const drawShared = (limit: RateLimit, count: number): Promise<void> => {
-    const key = blockKey(limit)
-    const pending = pendingDraws.get(key)
+    const pending = pendingDraws.get(limit.key)
     if (pending) return pending
     const begun = count === 0 ? readUse(limit) : drawBlock(limit, count)
-    const drawing = begun.finally(() => pendingDraws.delete(key))
-    pendingDraws.set(key, drawing)
+    const drawing = begun.finally(() => pendingDraws.delete(limit.key))
+    pendingDraws.set(limit.key, drawing)
     return drawing
   }
   const spend = <L extends RateLimit>(
@@ -246,17 +239,17 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
   ): RateLimitVerdict<L> => {
     let verdict: RateLimitVerdict<L> | undefined
     for (const { limit, count } of charges) {
-      const block = blockOf(limit)!
+      const block = blocks.get(limit.key)!
       const slices = currentSlices(block.slices, now)
-      const all = Math.max(0, limit.rate.limit - sumUsed(limit.rate, slices) + block.left)
+      const all = Math.max(0, limit.rate.limit - sumUsed(slices) + block.left)
       // Of an empty block, no request is left without another draw.
       const left = block.left > 0 || count === 0 ? all : 0
       verdict = stricter(verdict, createVerdict(limit, slices, now, { left, count, pastCount }))
     }
     for (const { limit, count } of charges) {
-      const block = blockOf(limit)!
+      const block = blocks.get(limit.key)!
       if (verdict!.allowed) block.left -= count
-      blocks.set(blockKey(limit), block)
+      blocks.set(limit.key, block)
     }
     return verdict!
   }
@@ -275,7 +268,7 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
   ): PendingVerdict<L> => {
     if (count === 0) return read(limits)
     const now = clock.now()
-    const charges = chargesOf(limits, count, (limit) => usedBy(blockOf(limit), limit.rate, now))
+    const charges = chargesOf(limits, count, ({ key }) => usedBy(blocks.get(key), now))
     const undecidedCharge = charges.find((charge) => !isDecisive(charge.limit, now, charge.count))
     return undecidedCharge
       ? drawShared(undecidedCharge.limit, undecidedCharge.count).then(() =>
@@ -285,8 +278,8 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
   }
   return {
     take,
-    refund(limit) {
-      const block = blockOf(limit)
+    refund({ key }) {
+      const block = blocks.get(key)
       if (block) block.left += 1
     },
   }

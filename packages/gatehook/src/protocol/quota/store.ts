@@ -10,29 +10,23 @@ import {
 } from './limiter.ts'
 import { addUse, type Slice, sliceNumber, sumUsed } from './window.ts'
 
-/**
- * Locks the row of the subject, which is of no period and no limit, and counts nothing. So draws
- * wait for each other also while nodes have different limits of the subject.
- */
+/** Inserts the slice or locks its row: concurrent draws of a subject wait for each other. */
 const lock = prepareStatement(
-  `INSERT INTO gh_quota (subject, period, under_limit, used, expires_at) VALUES (?, 0, 0, 0, ?)
-   ON CONFLICT (subject, period, under_limit) DO UPDATE SET used = gh_quota.used`,
+  `INSERT INTO gh_quota (subject, period, used, expires_at) VALUES (?, ?, 0, ?)
+   ON CONFLICT (subject, period) DO UPDATE SET used = gh_quota.used`,
 )
 const findSlices = prepareStatement(
-  `SELECT period, under_limit, used, expires_at FROM gh_quota
+  `SELECT period, used, expires_at FROM gh_quota
    WHERE subject = ? AND expires_at > ? AND used > 0 ORDER BY expires_at`,
 )
 const add = prepareStatement(
-  `INSERT INTO gh_quota (subject, period, under_limit, used, expires_at) VALUES (?, ?, ?, ?, ?)
-   ON CONFLICT (subject, period, under_limit)
-   DO UPDATE SET used = gh_quota.used + excluded.used, expires_at = excluded.expires_at`,
+  'UPDATE gh_quota SET used = used + ?, expires_at = ? WHERE subject = ? AND period = ?',
 )
 
 async function readSlices(from: Reader, key: string, now: number): Promise<Slice[]> {
   const rows = await from.all(findSlices([key, now]))
   return rows.map((row) => ({
     no: row.period as number,
-    limit: row.under_limit as number,
     used: row.used as number,
     untilMs: row.expires_at as number,
   }))
@@ -44,13 +38,13 @@ export const createDraw =
   async (key, rate, now, { least, most }) => {
     if (most === 0) return { granted: 0, slices: await readSlices(db, key, now) }
     return db.write(async (tx) => {
-      const untilMs = now + rate.windowMs
-      await tx.run(lock([key, untilMs]))
+      const period = sliceNumber(rate, now)
+      await tx.run(lock([key, period, now + rate.windowMs]))
       const slices = await readSlices(tx, key, now)
-      const left = rate.limit - sumUsed(rate, slices)
+      const left = rate.limit - sumUsed(slices)
       if (left < least) return { granted: 0, slices }
       const granted = Math.min(most, left)
-      await tx.run(add([key, sliceNumber(rate, now), rate.limit, granted, untilMs]))
+      await tx.run(add([granted, now + rate.windowMs, key, period]))
       return { granted, slices: addUse(rate, slices, now, granted) }
     })
   }

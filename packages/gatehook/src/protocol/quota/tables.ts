@@ -3,15 +3,14 @@ import { int, type Table, text } from '../../platform/storage/table.ts'
 
 export const quotaCounts: Table = {
   name: 'gh_quota',
-  row: 'The requests of a subject in a period, under one limit; of the period 0 its lock.',
+  row: 'The requests of a subject in a period.',
   columns: {
     subject: text.personal,
     period: int,
-    under_limit: int,
     used: int,
     expires_at: int,
   },
-  key: ['subject', 'period', 'under_limit'],
+  key: ['subject', 'period'],
   place: 'local',
   belongs: 'installation',
   indexes: {
