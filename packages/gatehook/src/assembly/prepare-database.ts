@@ -2,11 +2,7 @@
 
 import { listUndeclaredAdditions } from '../declare/resources/additions.ts'
 import { type AwaitedFills, createAwaitedFills } from '../declare/resources/awaited-fills.ts'
-import {
-  refuseForeignTables,
-  refuseLostTables,
-  refuseOtherService,
-} from '../declare/resources/database-owner.ts'
+import { refuseOtherService, requireOwnTables } from '../declare/resources/database-owner.ts'
 import { signInResource } from '../declare/resources/directory.ts'
 import { emittedEventTypes } from '../declare/resources/event-type-list.ts'
 import { createIndexBuilder, type IndexBuilder } from '../declare/resources/index-builds.ts'
@@ -82,8 +78,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
   const service = foundation.service.definition
   const versions = service.versions.map((version) => version.name)
   if (foundation.isReference) await refuseOtherService(db, service)
-  const isShared = await refuseForeignTables(db, service, foundation)
-  await refuseLostTables(db, service)
+  const isShared = await requireOwnTables(db, service, foundation)
   const { applied } = await migrateEngine(db, {
     clock,
     onWait: onProgress,

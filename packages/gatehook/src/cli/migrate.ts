@@ -1,11 +1,7 @@
 /** `gatehook migrate` and `gatehook seed`: the first steps of a start, without serving. */
 
 import type { App } from '../app.ts'
-import {
-  refuseForeignTables,
-  refuseLostTables,
-  refuseOtherService,
-} from '../declare/resources/database-owner.ts'
+import { refuseOtherService, requireOwnTables } from '../declare/resources/database-owner.ts'
 import { type MigrationPlan, planStatements } from '../declare/resources/migration-plan.ts'
 import { migrationSql } from '../declare/resources/migration-sql.ts'
 import type { Service } from '../declare/resources/service.ts'
@@ -104,8 +100,7 @@ async function onDatabase<T>(
   try {
     const { definition } = service
     if (isReference) await refuseOtherService(db, definition)
-    await refuseForeignTables(db, definition, { isReference })
-    await refuseLostTables(db, definition)
+    await requireOwnTables(db, definition, { isReference })
     return await use(db)
   } finally {
     await db.close()

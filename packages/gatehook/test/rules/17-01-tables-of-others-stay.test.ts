@@ -5,7 +5,7 @@ import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { moveDatabase } from '../../../../test/rig/move.ts'
 import { openService } from '../../../../test/rig/service.ts'
-import { refuseForeignTables } from '../../src/declare/resources/database-owner.ts'
+import { requireOwnTables } from '../../src/declare/resources/database-owner.ts'
 import { service } from '../../src/gatehook.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
@@ -77,7 +77,7 @@ test('a node that another one overtakes is not refused', async (t) => {
     arrays: async (statement) =>
       statement.text.includes('gh_service_additions') ? [] : db.arrays(statement),
   }
-  await refuseForeignTables(stale, definition, {})
+  await requireOwnTables(stale, definition, {})
   // The tables of the engine, which did not exist at the first look.
   let looks = 0
   const early: Database = {
@@ -85,7 +85,7 @@ test('a node that another one overtakes is not refused', async (t) => {
     columns: async (table, tx) =>
       table === 'gh_settings' && looks++ === 0 ? [] : db.columns(table, tx),
   }
-  await refuseForeignTables(early, definition, {})
+  await requireOwnTables(early, definition, {})
   assert.ok(looks > 1)
 })
 

@@ -28,12 +28,13 @@ async function listOtherResources(
 }
 
 /**
- * Throws `ConfigError` before the first start would create its tables among those of others, and
- * where a resource has the name of a table that no migration created. A table that others add
- * later, of another name, stops no start. Returns whether the database has further tables, to
- * which no samples belong.
+ * Throws `ConfigError` before the first start would create its tables among those of others, where
+ * a resource has the name of a table that no migration created, and where a table is away that one
+ * created: after an incomplete restore, or a rename by hand. A new one would be empty, and give the
+ * ids of its rows again. A table that others add later, of another name, stops no start. Returns
+ * whether the database has further tables, to which no samples belong.
  */
-export async function refuseForeignTables(
+export async function requireOwnTables(
   db: Database,
   service: ServiceDefinition,
   start: { readonly isReference?: boolean; readonly seed?: boolean | 'first' },
@@ -47,8 +48,7 @@ export async function refuseForeignTables(
     throw new ConfigError(['The database has tables of another program; no samples are added.'])
   if (isNew) {
     // Another node can have created them since.
-    if (inSchema.length > 0 && (await isInstalled(db)))
-      return refuseForeignTables(db, service, start)
+    if (inSchema.length > 0 && (await isInstalled(db))) return requireOwnTables(db, service, start)
     if (inSchema.length > 0)
       throw new ConfigError([
         `The schema has tables of another program: ${inSchema.join(', ')}. Name a schema of its ` +
@@ -62,71 +62,50 @@ export async function refuseForeignTables(
       ])
     return isShared
   }
-  const names = service.resources.map(({ name }) => name)
-  let foreign = await listUnrecorded(db, names)
-  // A node that is about to commit a table holds the lock of migrations: it records it, too.
-  if (foreign.length > 0)
-    await db.migrate(async (tx) => {
-      foreign = await listUnrecorded(db, foreign, tx)
-    })
-  const [name] = foreign
-  if (name === undefined) return isShared
-  throw new ConfigError([
-    `The schema has a table ${name} that no migration of the service created; the resource ` +
-      `${name} would alter it. Rename the resource, or move the table to another schema: ` +
-      `ALTER TABLE ${name} SET SCHEMA …. Nothing was changed.`,
-  ])
-}
-
-/**
- * Throws `ConfigError` if a table is away that a start or a migration of the service created: after
- * an incomplete restore, or a rename by hand. A new one would be empty, and give the ids of its
- * rows again.
- */
-export async function refuseLostTables(
-  db: Database,
-  { resources }: ServiceDefinition,
-): Promise<void> {
-  if (!(await isInstalled(db))) return
-  let lost = await listLost(
+  let mismatch = await findMismatch(
     db,
-    resources.map(({ name }) => name),
+    service.resources.map(({ name }) => name),
   )
-  // A node that renames or creates it holds the lock of migrations.
-  if (lost.length > 0)
+  // A node that is about to create, record or rename a table holds the lock of migrations.
+  if (mismatch) {
+    const { names } = mismatch
     await db.migrate(async (tx) => {
-      lost = await listLost(db, lost, tx)
+      mismatch = await findMismatch(db, names, tx)
     })
-  const [name] = lost
-  if (name === undefined) return
+  }
+  if (!mismatch) return isShared
+  const { name, isLost } = mismatch
   throw new ConfigError([
-    `The table ${name} of the service is missing. Restore it, or move it back. If its rows are ` +
-      'not needed, a start creates it after: DELETE FROM gh_service_additions ' +
-      `WHERE table_name = '${name}'. Nothing was changed.`,
+    isLost
+      ? `The table ${name} of the service is missing. Restore it, or move it back. If its rows ` +
+        'are not needed, a start creates it after: DELETE FROM gh_service_additions ' +
+        `WHERE table_name = '${name}'. Nothing was changed.`
+      : `The schema has a table ${name} that no migration of the service created; the resource ` +
+        `${name} would alter it. Rename the resource, or move the table to another schema: ` +
+        `ALTER TABLE ${name} SET SCHEMA …. Nothing was changed.`,
   ])
 }
 
-async function listLost(db: Database, names: readonly string[], tx?: Tx): Promise<string[]> {
-  const created = await listCreatedTables(tx ?? db)
-  const lost: string[] = []
-  for (const name of names) {
-    if (created.has(name) && !(await tableExists(db, name, tx))) lost.push(name)
-  }
-  return lost
+/** Tables that exist without a record of their creation, or that are recorded and lost. */
+interface Mismatch {
+  readonly names: readonly string[]
+  /** The first one. */
+  readonly name: string
+  readonly isLost: boolean
 }
 
-/** Returns the names that tables have which no start and no migration of the service created. */
-async function listUnrecorded(
+async function findMismatch(
   db: Database,
   names: readonly string[],
   tx?: Tx,
-): Promise<readonly string[]> {
+): Promise<Mismatch | undefined> {
   const created = await listCreatedTables(tx ?? db)
-  const unrecorded: string[] = []
+  const mismatched: string[] = []
   for (const name of names) {
-    if (!created.has(name) && (await tableExists(db, name, tx))) unrecorded.push(name)
+    if (created.has(name) !== (await tableExists(db, name, tx))) mismatched.push(name)
   }
-  return unrecorded
+  const [name] = mismatched
+  return name === undefined ? undefined : { names: mismatched, name, isLost: created.has(name) }
 }
 
 /**

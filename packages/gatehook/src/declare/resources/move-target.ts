@@ -4,7 +4,7 @@ import { wallClock } from '../../kernel/clock.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import type { MoveOptions } from '../../platform/storage/move/move.ts'
 import { copyAdditions } from './additions.ts'
-import { refuseForeignTables } from './database-owner.ts'
+import { requireOwnTables } from './database-owner.ts'
 import { migrateService } from './migrate.ts'
 import type { ServiceDefinition } from './service.ts'
 import { isWordTable } from './table.ts'
@@ -23,7 +23,7 @@ export const moveOf = (
   tables: engineTables,
   // Of a search that is not declared any more; the search is indexed again if it is.
   isDerived: isWordTable,
-  examineTarget: () => refuseForeignTables(target, service, {}),
+  examineTarget: () => requireOwnTables(target, service, {}),
   async prepareTarget() {
     await migrateEngine(target, { clock: wallClock })
     await migrateService(target, service, undefined, { isMoveTarget: true })
