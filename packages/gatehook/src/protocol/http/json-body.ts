@@ -8,6 +8,16 @@
 import { Failure } from '../../kernel/failure.ts'
 import type { MistakeCode } from '../../kernel/mistakes.ts'
 import { findNumberMistake } from '../fields/json-number.ts'
+import {
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  endOfString,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+} from './json-text.ts'
 
 export const MAX_DEPTH = 32
 /** The most values of a JSON text of a caller, an upstream or another server. */
@@ -98,15 +108,7 @@ type JsonMistake = readonly [code: MistakeCode, reason: string]
 type Reject = (mistake: JsonMistake, member?: string) => void
 
 const SPACE = 32
-const QUOTE = 34
-const COMMA = 44
 const MINUS = 45
-const COLON = 58
-const OPEN_ARRAY = 91
-const BACKSLASH = 92
-const CLOSE_ARRAY = 93
-const OPEN_OBJECT = 123
-const CLOSE_OBJECT = 125
 
 /** Scans a valid JSON text once, token by token. */
 function checkStrictly(text: string, isStrict: IsStrict): void {
@@ -153,18 +155,6 @@ function checkStrictly(text: string, isStrict: IsStrict): void {
     } else if (code === MINUS || (code > 47 && code < COLON)) {
       i = endOfNumber(text, i, reject)
     }
-  }
-}
-
-/** Returns the place of the quote that ends a string; the length of an unfinished text. */
-function endOfString(text: string, start: number): number {
-  for (let end = start; ; ) {
-    const from = end
-    end = text.indexOf('"', end + 1)
-    if (end < 0) return text.length
-    let slashes = 0
-    while (end - 1 - slashes > from && text.charCodeAt(end - 1 - slashes) === BACKSLASH) slashes++
-    if (slashes % 2 === 0) return end
   }
 }
 

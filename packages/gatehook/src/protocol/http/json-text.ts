@@ -3,14 +3,14 @@
  * cost one scan. The text is valid JSON. Pure.
  */
 
-const QUOTE = 34
-const COMMA = 44
-const COLON = 58
-const OPEN_ARRAY = 91
+export const QUOTE = 34
+export const COMMA = 44
+export const COLON = 58
+export const OPEN_ARRAY = 91
 const BACKSLASH = 92
-const CLOSE_ARRAY = 93
-const OPEN_OBJECT = 123
-const CLOSE_OBJECT = 125
+export const CLOSE_ARRAY = 93
+export const OPEN_OBJECT = 123
+export const CLOSE_OBJECT = 125
 
 /** A position in a JSON text. */
 export interface JsonCursor {
@@ -38,7 +38,7 @@ export function createJsonCursor(text: string): JsonCursor {
   }
   const readName = (): string => {
     const from = at
-    at = endOfString(text, from)
+    at = endOfString(text, from) + 1
     const raw = text.slice(from + 1, at - 1)
     const name = raw.includes('\\') ? (JSON.parse(text.slice(from, at)) as string) : raw
     skipSpace()
@@ -105,14 +105,16 @@ const isSpace = (code: number): boolean => code === 32 || (code > 8 && code < 14
 
 const isClose = (code: number): boolean => code === CLOSE_ARRAY || code === CLOSE_OBJECT
 
-/** Returns the place after the string that starts at `at`. */
-function endOfString(text: string, at: number): number {
-  for (let end = at + 1; end < text.length; end++) {
-    const code = text.charCodeAt(end)
-    if (code === BACKSLASH) end++
-    else if (code === QUOTE) return end + 1
+/** Returns the place of the quote that ends a string; the length of an unfinished text. */
+export function endOfString(text: string, start: number): number {
+  for (let end = start; ; ) {
+    const from = end
+    end = text.indexOf('"', end + 1)
+    if (end < 0) return text.length
+    let slashes = 0
+    while (end - 1 - slashes > from && text.charCodeAt(end - 1 - slashes) === BACKSLASH) slashes++
+    if (slashes % 2 === 0) return end
   }
-  return text.length
 }
 
 /** Returns the place after the value that starts at `at`; after `at` itself in any text. */
@@ -121,7 +123,7 @@ function endOfValue(text: string, at: number): number {
   for (let end = at; end < text.length; end++) {
     const code = text.charCodeAt(end)
     if (code === QUOTE) {
-      end = endOfString(text, end) - 1
+      end = endOfString(text, end)
       if (depth === 0) return end + 1
     } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) depth++
     else if (isClose(code)) {
