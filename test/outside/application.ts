@@ -1,6 +1,6 @@
 /** Applications of the guides: their folders, with frameworks and packages, and their processes. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -36,6 +36,8 @@ export async function installFrameworks(folder: string): Promise<void> {
   symlinkSync(join(ROOT, 'packages/gatehook'), join(modules, 'gatehook'))
   symlinkSync(join(ROOT, 'packages/client'), join(modules, 'gatehook-client'))
 }
+
+export const hasGo = spawnSync('go', ['version']).status === 0
 
 /** Creates the environment `venv` of Python with the frameworks. */
 export async function installPython(folder: string): Promise<void> {

@@ -4,7 +4,6 @@
  * (§17.4). Needs the registries of npm and PyPI, and Python; without Go its recipe is skipped.
  */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
@@ -14,6 +13,7 @@ import { startService } from '../docs/process.ts'
 import { emptyFolder } from '../rig/cleanup.ts'
 import { freePort } from '../rig/postgres.ts'
 import {
+  hasGo,
   installFrameworks,
   installPython,
   reportGuide,
@@ -28,7 +28,6 @@ const folder = emptyFolder({ after })
 let installedS = 0
 const keysFolder = join(folder, 'keys')
 const mountedFolder = join(folder, 'mounted')
-const hasGo = spawnSync('go', ['version']).status === 0
 const run = (...words: [string, ...string[]]) =>
   output(keysFolder, environment(dirname(process.execPath)), ...words)
 

@@ -4,7 +4,6 @@
  * Go its application is skipped.
  */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
@@ -12,6 +11,7 @@ import { gatehook, startService } from '../docs/process.ts'
 import { emptyFolder } from '../rig/cleanup.ts'
 import { freePort } from '../rig/postgres.ts'
 import {
+  hasGo,
   installFrameworks,
   installPython,
   reportGuide,
@@ -23,7 +23,6 @@ import { environment, output } from './stage.ts'
 
 const folder = emptyFolder({ after })
 let installedS = 0
-const hasGo = spawnSync('go', ['version']).status === 0
 const SCOPES = ['invoices:read', 'invoices:write']
 
 async function buildGo(): Promise<void> {

@@ -163,7 +163,7 @@ const NEVER: FetchedSet = {
   cause: undefined,
 }
 
-/** Refreshes are not counted, so that no caller uses up those of others: few exist. */
+/** A refresh every 10 minutes is not counted, so that no caller uses up those of others. */
 const isRefresh = ({ readMs, attemptMs }: FetchedSet, nowMs: number): boolean =>
   readMs > 0 && attemptMs + FETCHED_EVERY_MS <= nowMs
 

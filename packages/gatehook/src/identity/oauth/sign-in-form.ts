@@ -8,7 +8,7 @@ import type { Devices } from '../people/devices.ts'
 import type { SignInApi } from '../people/login.ts'
 import type { SignInPlace } from '../people/namespace.ts'
 import type { Person } from '../people/person.ts'
-import { NAME_MAX } from '../people/sign-in-bounds.ts'
+import { NAME_MAX_LENGTH } from '../people/sign-in-bounds.ts'
 import type { SignInView } from './pages.ts'
 import type { OauthParameters } from './parameters.ts'
 import type { BrowserCookie, SignInSessions } from './sign-in-session.ts'
@@ -51,7 +51,7 @@ export async function signInByForm(
 ): Promise<FailedAttempt | { readonly cookies: readonly (string | undefined)[] }> {
   const [sentName, password] = [fields.get('username') ?? '', fields.get('password') ?? '']
   // A longer name is unknown; the page shows its beginning.
-  const username = sentName.slice(0, 2 * NAME_MAX + 1)
+  const username = sentName.slice(0, NAME_MAX_LENGTH + 1)
   if (username === '' || password === '') {
     return { notice: 'Enter your e-mail and your password.', username, status: 400 }
   }

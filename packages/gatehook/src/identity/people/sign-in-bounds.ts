@@ -3,10 +3,13 @@
  * holds its body, its name and the keys that follow from the name. Pure.
  */
 import { b } from '../../protocol/fields/members.ts'
-import { PASSWORD_MAX_BYTES } from './username.ts'
+import { PASSWORD_MAX_LENGTH } from './username.ts'
 
 /** The most characters of a sign-in name; no declaration allows a longer one. */
 export const NAME_MAX = 320
+
+/** The longest text that can be one: a character is two units of a text at most. */
+export const NAME_MAX_LENGTH = 2 * NAME_MAX
 
 /** A sign-in name in a body. */
 export const signInName = b.text({ max: NAME_MAX }).example('ada@example.com')
@@ -16,5 +19,4 @@ export const signInToken = b.text({ max: 1_000 }).secret()
 
 /** Returns whether an account can have the name and the password. */
 export const canExist = (username: string, password: string): boolean =>
-  // A character has at most two units here, and NFC composes four characters into one at most.
-  username.length <= 2 * NAME_MAX && password.length <= 4 * PASSWORD_MAX_BYTES
+  username.length <= NAME_MAX_LENGTH && password.length <= PASSWORD_MAX_LENGTH

@@ -5,6 +5,8 @@ import { Failure } from '../../kernel/failure.ts'
 
 /** The longest password, in bytes of UTF-8. */
 export const PASSWORD_MAX_BYTES = 1024
+/** The longest text that can be one: NFC composes four characters into one at most. */
+export const PASSWORD_MAX_LENGTH = 4 * PASSWORD_MAX_BYTES
 
 /**
  * Returns the composed form of a password, which is the same on every keyboard. Returns undefined
@@ -14,8 +16,7 @@ export const PASSWORD_MAX_BYTES = 1024
  */
 export function normalizePassword(password: string): string | undefined {
   if (!password.isWellFormed() || /[\x00-\x1f\x7f]/.test(password)) return undefined
-  // NFC composes four characters into one at most: a longer text has too many bytes afterwards.
-  if (password.length > 4 * PASSWORD_MAX_BYTES) return undefined
+  if (password.length > PASSWORD_MAX_LENGTH) return undefined
   const text = composeText(password)
   return Buffer.byteLength(text) <= PASSWORD_MAX_BYTES ? text : undefined
 }
