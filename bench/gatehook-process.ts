@@ -1,6 +1,9 @@
 /** How a process of Gatehook is started, on any database. */
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { buildPackage } from '../build/build.ts'
+import { stage } from '../build/pack.ts'
+import { readPackage, root } from '../build/packages.ts'
 import { BENCH_KEY } from './data.ts'
 import { type Command, startServer } from './server.ts'
 
@@ -16,6 +19,8 @@ export interface GatehookOptions {
   readonly orders?: number
   /** `GATEHOOK_REQUEST_LOG`; default `all`. */
   readonly requestLog?: 'off'
+  /** Whether the files of the npm package run. Default: the sources. */
+  readonly packaged?: boolean
 }
 
 /** Returns the name of the data that the options describe. */
@@ -28,14 +33,29 @@ export function dataName(options: GatehookOptions): string {
 const file = (path: string) => new URL(path, import.meta.url).pathname
 const CLI = file('../packages/gatehook/bin/gatehook.cjs')
 
+let packagedCli: string | undefined
+
+/** Builds the npm package once for a run, in a folder below the dependencies of the checkout. */
+function buildCli(): string {
+  const unit = readPackage(join(root, 'packages', 'gatehook'))
+  const folder = join(root, 'data', 'bench-package')
+  rmSync(folder, { recursive: true, force: true })
+  buildPackage(unit)
+  stage(unit, folder)
+  return join(folder, 'bin', 'gatehook.cjs')
+}
+
+type ProcessOptions = Pick<GatehookOptions, 'service' | 'packaged'> & { requestLog: 'all' | 'off' }
+
 /** `gatehook start` with default settings, except for the request limit. */
 export function gatehookCommand(
   databaseUrl: string,
-  { service, requestLog = 'all' }: { service?: string; requestLog?: string } = {},
+  { service, requestLog = 'all', packaged = false }: Partial<ProcessOptions> = {},
 ): Command {
   if (!existsSync(CLI)) throw new Error('packages/gatehook/bin/gatehook.cjs is not there')
+  const cli = packaged ? (packagedCli ??= buildCli()) : CLI
   return {
-    args: [CLI, 'start', ...(service ? [file(`contenders/${service}`)] : [])],
+    args: [cli, 'start', ...(service ? [file(`contenders/${service}`)] : [])],
     env: {
       GATEHOOK_PORT: '0',
       GATEHOOK_DATABASE_URL: databaseUrl,

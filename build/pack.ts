@@ -24,8 +24,8 @@ export interface Tarball {
 
 const NPM = process.platform === 'win32' ? 'npm.cmd' : 'npm'
 
-/** Copies a package into `folder`, from which npm selects by the manifest's `files`. */
-function stage(unit: Package, folder: string, registry: boolean): void {
+/** Copies a built package into `folder`, from which npm selects by the manifest's `files`. */
+export function stage(unit: Package, folder: string, registry = false): void {
   for (const name of ['dist', 'bin', 'pages', 'service', 'examples', 'template', 'README.md']) {
     const from = join(unit.folder, name)
     if (existsSync(from)) cpSync(from, join(folder, name), { recursive: true })

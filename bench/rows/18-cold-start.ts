@@ -16,14 +16,20 @@ export const rows: StartRow[] = [
     sides: [
       {
         name: 'gatehook',
-        contender: gatehook({ users, own: 'start' }),
+        contender: gatehook({ users, own: 'start', packaged: true }),
         fresh: false,
         request: list,
-        atMost: { seconds: 0.3, restMb: 100 },
+        atMost: { seconds: 0.4, restMb: 110 },
+      },
+      {
+        name: 'gatehook, sources',
+        contender: gatehook({ users, own: 'sources' }),
+        fresh: false,
+        request: list,
       },
       {
         name: 'gatehook, first start',
-        contender: gatehook({ users: 0 }),
+        contender: gatehook({ users: 0, packaged: true }),
         fresh: true,
         request: list,
       },

@@ -14,7 +14,12 @@ import {
   MAX_SKIPPED_ROWS,
   OWN_ROWS_MAX,
 } from '../../packages/gatehook/src/protocol/lists/bounds.ts'
-import { DEFAULT_LIMIT, MAX_LIMIT } from '../../packages/gatehook/src/protocol/lists/grammar.ts'
+import {
+  DEFAULT_LIMIT,
+  FILTERS_MAX,
+  MAX_LIMIT,
+  PART_FILTERS_MAX,
+} from '../../packages/gatehook/src/protocol/lists/grammar.ts'
 
 const KIB = 1024
 const MIB = 1_048_576
@@ -88,6 +93,12 @@ export function limitsTable(): string {
       count(MAX_SKIPPED_ROWS),
       '400 `offset_too_large`',
     ],
+    ['filters of a list request', count(FILTERS_MAX), '400 `invalid_parameter`'],
+    [
+      'of these, filters by a part of a text or by an entry (`metadata[key]`)',
+      count(PART_FILTERS_MAX),
+      '400 `invalid_parameter`',
+    ],
     [
       'rows that a list request examines',
       count(EXAMINED_ROWS_MAX),
@@ -111,6 +122,11 @@ export function limitsTable(): string {
     [
       'rows and events that one change writes, cascades included',
       count(CHANGE_BOUNDS.rows),
+      '413 `change_too_large`; the change is rolled back',
+    ],
+    [
+      'deliveries of these events, one for each webhook that receives an event',
+      count(CHANGE_BOUNDS.deliveries),
       '413 `change_too_large`; the change is rolled back',
     ],
     [

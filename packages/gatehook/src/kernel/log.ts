@@ -211,14 +211,17 @@ function withoutSecretValue(part: string, secretFields: ReadonlySet<string>): st
   return isSecretParameter(name, secretFields) ? `${name}=${REDACTED_TEXT}` : part
 }
 
+/**
+ * Returns the names in the name of a parameter: `pin[in]` filters by `pin`, `metadata[pin]` by an
+ * entry, `person.pin` by a field of another row.
+ */
+export const nameParts = (name: string): string[] => name.split(/[[\]+.]/)
+
 /** Decodes the name first: `%61pi_key` is `api_key`. A malformed name counts as secret. */
 function isSecretParameter(name: string, secretFields: ReadonlySet<string>): boolean {
   if (!/[%[+.]/.test(name)) return isSecretName(name, secretFields)
   try {
-    // `pin[in]` filters by `pin`, `metadata[pin]` by an entry, `person.pin` by a field of another
-    // row: each part is a name.
-    const parts = decodeURIComponent(name).split(/[[\]+.]/)
-    return parts.some((part) => isSecretName(part, secretFields))
+    return nameParts(decodeURIComponent(name)).some((part) => isSecretName(part, secretFields))
   } catch {
     return true
   }

@@ -20,7 +20,7 @@ function createTime() {
 
 function createRig() {
   const { clock, pauses, pause, advance } = createTime()
-  const share = createShare({ clock, part: 0.1, ...BESIDE_OTHERS })
+  const share = createShare({ clock, ...BESIDE_OTHERS, part: 0.1 })
   const pace = startPace('a', share, clock, pause)
   return { share, pace, pauses, advance }
 }

@@ -10,8 +10,11 @@ import type { TurnKey } from './turns.ts'
 
 /** Work between two pauses. */
 const PART_MS = 10
-/** An owner rests at most five seconds, and only while another one is active. */
-export const BESIDE_OTHERS = { isBesideOthers: true, restMaxMs: 5_000 } as const
+/**
+ * The part of the time for the long work of an owner while another one is active: so little that
+ * the p95 of others is that of a quiet machine. An owner rests at most five seconds.
+ */
+export const BESIDE_OTHERS = { part: 0.04, isBesideOthers: true, restMaxMs: 5_000 } as const
 
 /** Called between the parts of long work; returns a promise when a pause is due. */
 export type Pace = () => Promise<void> | undefined

@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { types } from 'node:util'
-import { isCredentialName, redactUrl } from './log.ts'
+import { isCredentialName, nameParts, redactUrl } from './log.ts'
 
 /** Characters of headers, and of a body, that the log stores. */
 const EXCERPT_CHARACTERS = 4096
@@ -108,8 +108,10 @@ export function redactBody(
   }
   const isSecretName = (name: string) =>
     secretFields.has(name) || SECRET_MEMBERS.has(name) || isCredentialName(name)
-  // A caller may have misspelled the name of a field, which is in lower case.
-  const isSecret = (name: string) => isSecretName(name) || isSecretName(name.trim().toLowerCase())
+  // A caller may have misspelled the name of a field, which is in lower case. Arguments of a tool
+  // are named like parameters: `pin[in]`, `person.pin`.
+  const isSecret = (name: string) =>
+    nameParts(name).some((part) => isSecretName(part) || isSecretName(part.trim().toLowerCase()))
   const copyText = (text: string): string => {
     if (isEncoded(text)) return take(HIDDEN.length + 2) ? HIDDEN : ''
     const excerpt = redactText(text.slice(0, TEXT_CHARACTERS), secretFields)

@@ -7,7 +7,7 @@ import { eachService, type Reply, type TestApp } from '../../../../test/rig/serv
 import { event, f, fields, resource, service } from '../../src/gatehook.ts'
 import { CHANGE_BOUNDS } from '../../src/platform/storage/change-budget.ts'
 import type { Tx } from '../../src/platform/storage/database.ts'
-import { fill, run } from '../lists/rows.ts'
+import { fill, run, testScope } from '../lists/rows.ts'
 
 const access = { read: 'x:read', create: 'x:write', update: 'x:write', delete: 'x:write' } as const
 const list = { filter: [], sort: [] }
@@ -222,6 +222,30 @@ for (const [name, { prepare, send, fits, exceeds }] of Object.entries(kinds)) {
     { service: office },
   )
 }
+
+eachService(
+  'deliveries count: with 50 webhooks a change has at most 400 events',
+  async (app) => {
+    const { db } = app.app
+    const scope = await testScope(db)
+    for (let n = 1; n <= 50; n++) {
+      const tag = String(n).padStart(8, '0')
+      await run(
+        db,
+        `INSERT INTO gh_webhook_topics (scope, topic, webhook_no, tag, version, scopes)
+           VALUES (${scope}, 'card.deleted', ${n}, '${tag}', 'v1', '["x:read"]')`,
+      )
+    }
+    const { prepare, send } = cascade('cards', {}, [0, 401])
+    await prepare!(app, 401)
+    const before = await totals(app)
+    const reply = await send(app, 401, {})
+    assert.equal(reply.status, 413, reply.text.slice(0, 300))
+    assert.match(reply.body.message, /20,000 deliveries/)
+    assert.deepEqual(await totals(app), before)
+  },
+  { service: office },
+)
 
 eachService(
   'a batch that is too large names the items that fit',

@@ -227,6 +227,8 @@ for (const { name } of databases) {
     assert.equal((await anonymous.delete(path, reader)).body.error, 'insufficient_scope')
     assert.equal((await anonymous.delete(path, own)).status, 204)
     assert.equal((await anonymous.delete(path, own)).status, 404)
+    const unsafe = '/portal/api/consents/9999999999999999.x'
+    assert.equal((await anonymous.delete(unsafe, own)).status, 404, 'no id of a person')
     assert.deepEqual((await anonymous.get('/portal/api/consents', own)).body.data, [])
     // The id of a client with a document is a URL of any length.
     const host = await openDocumentHost(t)

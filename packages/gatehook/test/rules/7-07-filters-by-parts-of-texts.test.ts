@@ -192,3 +192,36 @@ eachService(
   },
   options,
 )
+
+const boxes = resource('boxes', {
+  fields: { id: f.id(), ...Object.fromEntries(sizes()), labels: f.metadata() },
+  list: { filter: ['labels', ...sizes().map(([name]) => name)] as unknown as ['labels'], sort: [] },
+  access,
+  events: [],
+})
+
+/** Enough fields for more filters than a request may have. */
+function sizes() {
+  return Array.from({ length: 21 }, (_, n) => [`size${n}`, f.int().default(0)] as const)
+}
+
+eachService(
+  'a request has at most 40 filters, and 5 by parts of texts or entries',
+  async ({ get }) => {
+    const entries = (count: number) =>
+      Array.from({ length: count }, (_, n) => `labels[k${n}]=a`).join('&')
+    const ranges = (count: number) =>
+      Array.from({ length: count }, (_, n) => `size${n >> 1}[${n % 2 ? 'gt' : 'lt'}]=1`).join('&')
+    await ok(get(`/api/v1/boxes?${entries(5)}`))
+    await refused(get(`/api/v1/boxes?${entries(6)}`), 'invalid_parameter', 'labels[k5]')
+    await ok(get(`/api/v1/boxes?${ranges(40)}`))
+    await refused(get(`/api/v1/boxes?${ranges(41)}`), 'invalid_parameter', 'size20[lt]')
+  },
+  {
+    service: service({
+      name: 'Store',
+      versions: { v1: { released: '2026-01-01' } },
+      resources: [boxes],
+    }),
+  },
+)

@@ -82,6 +82,7 @@ export function readExpansion(
     key: keyOf(relations),
     omits: omittedFields(relations),
     maxRowBytes: maxRowBytesOf(relations),
+    isWide: maxRowBytesOf(relations) > WIDE_BYTES || hasInner(relations),
     read: (reader, rows, most) =>
       readMembers(reader, { view, relations }, rows, new ReadBudget(most)),
   }
@@ -186,6 +187,12 @@ const maxRowBytesOf = (relations: readonly ExpandedRelation[]): number =>
     0,
   )
 
+/** Whether a value refers to rows, which may be many. */
+const hasInner = (relations: readonly ExpandedRelation[]): boolean =>
+  relations.some(({ relation, relations }) => isInner(relation) || hasInner(relations))
+
+/** Members of one row beyond this size take the turn of a large response. */
+const WIDE_BYTES = 1024 * 1024
 /** Work between two turns of other requests, in characters of JSON. */
 const TURN_CHARACTERS = 65_536
 

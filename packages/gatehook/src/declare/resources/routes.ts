@@ -240,10 +240,13 @@ function readOperation(entry: ApiEntry, { db, entries }: EndpointDeps): Operatio
     async handle(call) {
       const reach = entry.reach(call.principal, 'read')
       const expansion = readExpansion(entry, entries, call)
+      // Only related rows make it large. It takes its turn before they are read.
+      const large = expansion?.isWide ? await call.beginLarge() : undefined
       const cells = await entry.rows.store.find(db, reach, rowId(entry, call))
       if (!cells) throw new Failure('not_found')
       const { view } = shapeFor(entry, call)
       const json = expansion ? await expandRow(db, expansion, view, cells) : view.item(cells, {})
+      large?.count(json.length)
       return { status: 200, json }
     },
   }

@@ -19,7 +19,7 @@ export interface RowReference {
   readonly isDeleted: boolean
 }
 
-type ReferenceSizes = Required<ChangeCost>
+type ReferenceSizes = Required<Omit<ChangeCost, 'deliveries'>>
 
 export interface RowReferences {
   /**

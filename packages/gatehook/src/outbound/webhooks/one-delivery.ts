@@ -9,16 +9,19 @@ import type { Database } from '../../platform/storage/database.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import { type AttemptRecord, decodeAttempts, decodeAttemptUrls } from '../deliveries/delivery.ts'
-import { type DeliveryRow, findAnyDelivery, readBody } from '../deliveries/log-store.ts'
-import { readRegistrationStatuses } from '../deliveries/registration-store.ts'
+import { type DeliveryRow, findDelivery, readBody } from '../deliveries/log-store.ts'
+import { tagOf } from '../deliveries/outbox.ts'
+import { listRegistrationsByTag } from '../deliveries/registration-store.ts'
 import { plainHeaders, type SigningSecret, signatureHeaders } from '../deliveries/signature.ts'
 import { decryptSigningSecret } from '../deliveries/signing-secret.ts'
 import * as store from '../deliveries/summary-store.ts'
 import { representationOf } from './delivery-log.ts'
 import { overviewOperations } from './overview-operations.ts'
 
-/** Attempts whose headers are computed, the newest ones: a body has up to 256 KiB. */
+/** Attempts whose headers are computed, the newest ones. */
 const SIGNED_MAX = 20
+/** Bytes that their signatures read together, one for each secret: a body has up to 256 KiB. */
+const SIGNED_BYTES_MAX = 4 * 1024 * 1024
 
 interface OneDeliveryDeps {
   readonly db: Database
@@ -35,15 +38,14 @@ export const anyDeliveryRoute = (deps: OneDeliveryDeps): Route =>
 
 async function readAnyDelivery(deps: OneDeliveryDeps, id: string) {
   const { db } = deps
-  const row = await findAnyDelivery(db, id)
-  if (!row) throw new Failure('not_found')
-  const { scope, webhook_no: no } = row
-  const [registrations, customers, { attempts }] = await Promise.all([
-    readRegistrationStatuses(db, [no]),
-    customersOf(db, [scope]),
-    computeRequests(deps, row),
-  ])
-  return { ...representationOf(registrations.get(no), row, attempts), ...customers.get(scope)! }
+  for (const registration of await listRegistrationsByTag(db, tagOf(id))) {
+    const row = await findDelivery(db, registration.scope, id)
+    if (!row) continue
+    const customer = (await customersOf(db, [registration.scope])).get(registration.scope)!
+    const { attempts } = await computeRequests(deps, row)
+    return { ...representationOf(registration, row, attempts), ...customer }
+  }
+  throw new Failure('not_found')
 }
 
 type RequestedAttempt = AttemptRecord & {
@@ -70,7 +72,9 @@ export async function computeRequests(
     store.readSecrets(db, { scope: row.scope, no: row.webhook_no }),
   ])
   const secrets = secretRows.flatMap((secret) => decryptSecret(vault, secret))
-  const requestedAttempts = attempts.map((attempt, index) => {
+  const bodyBytes = Buffer.byteLength(body ?? '')
+  let bytesLeft = SIGNED_BYTES_MAX
+  const headersOf = (attempt: AttemptRecord) => {
     const at = Date.parse(attempt.at)
     const live = secrets.filter(
       ({ createdAt, expiresAt }) => createdAt <= at && (expiresAt === null || expiresAt > at),
@@ -84,12 +88,20 @@ export async function computeRequests(
       userAgent,
     }
     const isSigned = body !== undefined && live.length > 0
-    const headers = isSigned
-      ? signatureHeaders({ ...delivery, secrets: live, body })
-      : plainHeaders(delivery)
-    const isOld = index < attempts.length - SIGNED_MAX
-    return { ...attempt, request_url: urls[index]!, request_headers: isOld ? null : headers }
-  })
+    if (!isSigned) return plainHeaders(delivery)
+    bytesLeft -= live.length * bodyBytes
+    return bytesLeft < 0 ? null : signatureHeaders({ ...delivery, secrets: live, body })
+  }
+  const firstSigned = attempts.length - SIGNED_MAX
+  const requestedAttempts: RequestedAttempt[] = []
+  for (const [index, attempt] of [...attempts.entries()].reverse()) {
+    const headers = index < firstSigned ? null : headersOf(attempt)
+    requestedAttempts.unshift({
+      ...attempt,
+      request_url: urls[index]!,
+      request_headers: headers,
+    })
+  }
   return { body, attempts: requestedAttempts }
 }
 

@@ -7,6 +7,7 @@ import { readableTypes } from '../../history/events/event-access.ts'
 import { matchesAny } from '../../history/events/event-pattern.ts'
 import { findNewestEventId, readEventPage } from '../../history/events/store.ts'
 import { Failure } from '../../kernel/failure.ts'
+import type { Pace } from '../../kernel/pace.ts'
 import type { EnqueueJob } from '../../platform/jobs/queue.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import { invalidMembers } from '../../protocol/fields/body.ts'
@@ -134,7 +135,8 @@ async function planReplay(
   const position = isReplay ? 'evt_' : 'dlv_'
   const newest = isReplay ? findNewestEventId(db, row.scope) : findNewestDeliveryId(db, row.no)
   const until = (await newest) ?? position
-  const range = { row, types: new Set(types), sinceMs, position, until }
+  const pace = call.startPace()
+  const range = { row, types: new Set(types), sinceMs, position, until, pace }
   const count = await (isReplay ? countEvents(context, range) : countFailed(context, range))
   return {
     scope: row.scope,
@@ -181,11 +183,13 @@ interface CountedRange {
   readonly sinceMs: number
   readonly position: string
   readonly until: string
+  readonly pace: Pace
 }
 
 /** Counts the events of a range whose delivery is not pending. */
-function countEvents({ db }: ReplayContext, { row, types, position, ...range }: CountedRange) {
-  return countPages(position, async (after) => {
+function countEvents({ db }: ReplayContext, given: CountedRange) {
+  const { row, types, ...range } = given
+  return countPages(given, async (after) => {
     const events = await readEventPage(db, row.scope, { ...range, after, limit: PAGE })
     const pendingIds = await readPendingEventIds(db, row, events)
     const replayedEvents = events.filter(({ id, type }) => types.has(type) && !pendingIds.has(id))
@@ -194,8 +198,9 @@ function countEvents({ db }: ReplayContext, { row, types, position, ...range }: 
 }
 
 /** Counts the failed and exhausted deliveries of a range. */
-function countFailed({ db }: ReplayContext, { row, types, position, ...range }: CountedRange) {
-  return countPages(position, async (after) => {
+function countFailed({ db }: ReplayContext, given: CountedRange) {
+  const { row, types, ...range } = given
+  return countPages(given, async (after) => {
     const deliveries = await readDeliveryPage(db, row, { ...range, after, limit: PAGE })
     const failedDeliveries = deliveries.filter(
       ({ event_type, state }) => types.has(event_type) && hasFailed(state),
@@ -207,9 +212,9 @@ function countFailed({ db }: ReplayContext, { row, types, position, ...range }: 
 /** Whether a recovery resends deliveries in this state. */
 export const hasFailed = (state: string): boolean => state === 'failed' || state === 'exhausted'
 
-/** Adds up the counts of pages; other requests run between two pages. */
+/** Adds up the counts of pages; others run between two pages, and the customer takes its share. */
 async function countPages(
-  position: string,
+  { position, pace }: CountedRange,
   countPage: (after: string) => Promise<{ rows: readonly { id: string }[]; count: number }>,
 ): Promise<number> {
   let total = 0
@@ -219,7 +224,7 @@ async function countPages(
     total += count
     if (rows.length < PAGE) break
     after = rows.at(-1)!.id
-    await nextTurn()
+    await (pace() ?? nextTurn())
   }
   return total
 }

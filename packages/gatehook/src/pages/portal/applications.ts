@@ -17,6 +17,7 @@ import { type ConsentRevocation, revokeConsent } from '../../identity/oauth/cons
 import { listConsents, type StoredConsent } from '../../identity/oauth/consent-store.ts'
 import { readUsernames } from '../../identity/people/store.ts'
 import { Failure } from '../../kernel/failure.ts'
+import { parseRowId } from '../../kernel/row-id.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { type Call, noContent, type Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
@@ -93,7 +94,9 @@ export const applicationRoutes = (deps: ApplicationDeps): Route[] => [
     requireScope(call, 'keys:write')
     const [, owner, clientId] = CONSENT_ID.exec(call.params.id!) ?? []
     const isOwn = person === undefined || String(person) === owner
-    if (owner === undefined || !isOwn) throw new Failure('not_found')
+    if (owner === undefined || parseRowId(undefined, owner) === undefined || !isOwn) {
+      throw new Failure('not_found')
+    }
     const consent = { scope: principal.scope, subject: owner, clientId: clientId! }
     await revokeConsent(deps, consent, actorOf(call))
     return noContent()

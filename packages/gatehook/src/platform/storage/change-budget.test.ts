@@ -8,6 +8,7 @@ import { CHANGE_BOUNDS, ChangeBudget } from './change-budget.ts'
 const cost = fc.record(
   {
     rows: fc.nat(CHANGE_BOUNDS.rows * 2),
+    deliveries: fc.nat(CHANGE_BOUNDS.deliveries * 2),
     words: fc.nat(CHANGE_BOUNDS.words * 2),
     bytes: fc.nat(CHANGE_BOUNDS.bytes * 2),
   },
@@ -19,7 +20,7 @@ test('a budget accepts what fits, and counts nothing else', () => {
     fc.property(fc.array(cost, { maxLength: 40 }), (costs) => {
       const budget = new ChangeBudget()
       const left = { ...CHANGE_BOUNDS } as Record<keyof typeof CHANGE_BOUNDS, number>
-      const kinds = ['rows', 'words', 'bytes'] as const
+      const kinds = ['rows', 'deliveries', 'words', 'bytes'] as const
       for (const next of costs) {
         const fits = kinds.every((kind) => (next[kind] ?? 0) <= left[kind])
         for (const act of [() => budget.require(next), () => budget.charge(next)]) {

@@ -1,5 +1,6 @@
 /**
- * The budget of one transaction (§11.5): rows of resources and events, rows of words, and bytes.
+ * The budget of one transaction (§11.5): rows of resources and events, deliveries of these, rows of
+ * words, and bytes.
  * Every writer charges it before its statement. A savepoint that is rolled back returns nothing,
  * because its work was done.
  */
@@ -10,30 +11,34 @@ import type { Tx } from './database.ts'
 export interface ChangeCost {
   /** Rows of resources, and events. */
   readonly rows?: number
+  /** Deliveries of events: each event has one for each registration that receives it. */
+  readonly deliveries?: number
   /** Rows of the tables of words (§7.12). */
   readonly words?: number
-  /** Bytes of the rows that the change reads to delete them, of written values, and of events. */
+  /** Bytes of the rows that it reads to delete them, of written values, of events, their bodies. */
   readonly bytes?: number
 }
 
 /** The largest change. */
 export const CHANGE_BOUNDS = {
   rows: 5_000,
+  deliveries: 20_000,
   words: 20_000,
   bytes: 8 * 1024 * 1024,
 } as const satisfies Required<ChangeCost>
 
 const UNITS = {
   rows: '5,000 rows and events',
+  deliveries: '20,000 deliveries of webhooks',
   words: '20,000 rows of words for the search',
   bytes: '8 MiB',
 } as const satisfies Record<keyof ChangeCost, string>
 
-const KINDS = ['rows', 'words', 'bytes'] as const
+const KINDS = ['rows', 'deliveries', 'words', 'bytes'] as const
 
 export class ChangeBudget {
   readonly #bounds: Required<ChangeCost>
-  readonly #spent = { rows: 0, words: 0, bytes: 0 }
+  readonly #spent = { rows: 0, deliveries: 0, words: 0, bytes: 0 }
 
   constructor(bounds: Required<ChangeCost> = CHANGE_BOUNDS) {
     this.#bounds = bounds
@@ -86,7 +91,7 @@ export function budgetOf(tx: Tx): ChangeBudget {
 export function removeBudget(tx: Tx): void {
   const own: BudgetedTx = tx
   const rows = Number.POSITIVE_INFINITY
-  own[BUDGET] = new ChangeBudget({ rows, words: rows, bytes: rows })
+  own[BUDGET] = new ChangeBudget({ rows, deliveries: rows, words: rows, bytes: rows })
 }
 
 /** Returns the bytes of the texts among the values of a statement; others are a few bytes each. */

@@ -3,6 +3,7 @@
  * The thread that serves requests never waits for them.
  */
 import { Worker } from 'node:worker_threads'
+import { customerOfGroup } from '../../kernel/caller-group.ts'
 import { createTurns, type TurnKey } from '../../kernel/turns.ts'
 import type { Reader, Row, Statement, Value } from './database.ts'
 import { translateSqliteError } from './sqlite-errors.ts'
@@ -14,7 +15,7 @@ import {
   type TransactionGuard,
 } from './transaction.ts'
 
-/** Long reads that run at once; each customer has at most one. */
+/** Long reads that run at once; each customer has at most one, of any of its groups of callers. */
 const THREADS_MAX = 2
 /** An idle thread occupies about 20 MB, so it ends after this time. */
 const IDLE_MS = 60_000
@@ -88,13 +89,15 @@ function createReader(thread: LongReadThread, transaction: Transaction): Reader 
 }
 
 export interface SqliteLongReads {
-  take<T>(customer: TurnKey, read: (reader: Reader) => Promise<T>): Promise<T>
+  take<T>(group: TurnKey, read: (reader: Reader) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
 /** Creates the long reads of a database. `file`: its absolute path. */
 export function createLongReads(file: string, guard: TransactionGuard): SqliteLongReads {
-  const turns = createTurns(THREADS_MAX)
+  // One read of each group waits for the turn of its customer, so that no group fills it.
+  const groups = createTurns(Number.POSITIVE_INFINITY)
+  const customers = createTurns(THREADS_MAX)
   const free = new Set<LongReadThread>()
   const running = new Set<Promise<unknown>>()
   const longRead = async <T>(read: (reader: Reader) => Promise<T>): Promise<T> => {
@@ -115,8 +118,9 @@ export function createLongReads(file: string, guard: TransactionGuard): SqliteLo
     }
   }
   return {
-    take(customer, read) {
-      const result = turns(customer, () => longRead(read))
+    take(group, read) {
+      const customer = customerOfGroup(group)
+      const result = groups(group, () => customers(customer, () => longRead(read)))
       running.add(result)
       const onEnd = () => running.delete(result)
       result.then(onEnd, onEnd)

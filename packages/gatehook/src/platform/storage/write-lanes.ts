@@ -14,11 +14,6 @@ import type { TurnKey } from '../../kernel/turns.ts'
 /** A transaction of at least this time makes its caller slow. */
 export const LONG_MS = 20
 /**
- * The part of the time for what long transactions take beyond `LONG_MS`, while others write: few
- * enough writes then wait for one that their p95 is that of a quiet database.
- */
-const LONG_PART = 0.05
-/**
  * A caller is slow for this time after a long transaction, which also bounds their number. The only
  * slow caller of a customer is slow until its next short transaction.
  */
@@ -63,7 +58,7 @@ export class WriteLanes<J extends LaneJob> {
 
   constructor(clock: Pick<Clock, 'elapsedMs'>) {
     this.#clock = clock
-    this.#share = createShare({ clock, part: LONG_PART, ...BESIDE_OTHERS })
+    this.#share = createShare({ clock, ...BESIDE_OTHERS })
   }
 
   get length(): number {

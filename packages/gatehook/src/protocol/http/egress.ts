@@ -31,8 +31,6 @@ export const defaultEgressBounds: EgressBounds = {
 
 /** A response of this size counts before it is sent; a smaller one counts if it stays unread. */
 export const LARGE_BYTES = 65_536
-/** The part of this thread's time for the long work of a customer, while others send requests. */
-const LONG_WORK_PART = 0.1
 const SWEEPS_PER_BOUND = 10
 const RETRY_AFTER_S = 1
 
@@ -84,7 +82,7 @@ export function createEgress(
   customBounds: Partial<EgressBounds> = {},
 ): Egress {
   const bounds = { ...defaultEgressBounds, ...customBounds }
-  const share = createShare({ clock, part: LONG_WORK_PART, ...BESIDE_OTHERS })
+  const share = createShare({ clock, ...BESIDE_OTHERS })
   const budget = new Budget(bounds.shares, clock)
   let timer: NodeJS.Timeout | undefined
 

@@ -5,6 +5,7 @@
  */
 import { addressBlock } from '../../kernel/address.ts'
 import type { BudgetOwner } from '../../kernel/budget.ts'
+import { backendGroup, personGroup } from '../../kernel/caller-group.ts'
 import { callerName, type Principal } from '../../kernel/principal.ts'
 import type { Call } from './call.ts'
 
@@ -28,5 +29,5 @@ export function ownerOfPrincipal(principal: Principal): BudgetOwner {
 
 function groupOf(actor: Principal, { scope }: Principal): string {
   if (actor.kind === 'operator') return 'operators'
-  return actor.kind === 'person' ? `people:${scope}` : `scope:${scope}`
+  return actor.kind === 'person' ? personGroup(scope) : backendGroup(scope)
 }

@@ -27,7 +27,7 @@ import {
   type Pipeline,
   type ServerContext,
 } from './exchange.ts'
-import { createIngress, type Ingress, LARGE_BODY_SHARES } from './ingress.ts'
+import { createIngress, createParseTurns, type Ingress, LARGE_BODY_SHARES } from './ingress.ts'
 import { createInnerSender, type InnerListener, type SendInner } from './inner-request.ts'
 import { adoptRequest, findReadBody, type MountedRequest, mountedOf } from './mounted-request.ts'
 import {
@@ -143,6 +143,7 @@ type NodeServer = ReturnType<typeof createNodeServer>
 export function createServer(options: ServerOptions): HttpServer {
   const limits: HttpLimits = { ...defaultLimits, ...options.limits }
   const { log, clock, random, documentation, serveTraced } = options
+  const egress = options.egress ?? createEgress(clock)
   const context: ServerContext = {
     log,
     logExchange: createRequestLog(log, options.secretFields ?? new Set()),
@@ -152,9 +153,10 @@ export function createServer(options: ServerOptions): HttpServer {
     vendor: vendorTypePattern(options.vendor ?? 'gatehook'),
     documentation,
     errorFormats: options.errorFormats ?? {},
-    egress: options.egress ?? createEgress(clock),
+    egress,
     ingress: options.ingress ?? createIngress(clock),
     largeIngress: createIngress(clock, LARGE_BODY_SHARES),
+    parseTurns: createParseTurns(egress.share, clock),
     authority: createStreamAuthority(options),
     isLeaving: false,
     drain: new AbortController(),

@@ -28,6 +28,13 @@ export const CONCURRENT_BOUNDS: ReadBounds = {
   totalRows: 2_000,
   skippedRows: 1_000,
 }
+/** The same for filters that search whole texts: a text may have 64 KiB. */
+export const TEXT_BOUNDS: ReadBounds = {
+  ...CONCURRENT_BOUNDS,
+  rows: 100,
+  ownRows: 100,
+  totalRows: 100,
+}
 /** Bounds of a `longRead`. */
 export const LONG_READ_BOUNDS: ReadBounds = {
   rows: EXAMINED_ROWS_MAX,

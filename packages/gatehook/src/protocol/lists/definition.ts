@@ -125,6 +125,7 @@ export const addMembers = (
 ): PageExpansion => ({
   key: '',
   omits: [],
+  isWide: false,
   maxRowBytes: 0,
   async read(reader, rows, _most, fields) {
     const named = rows.map((row) =>

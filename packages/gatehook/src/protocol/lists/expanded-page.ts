@@ -22,6 +22,8 @@ export interface PageExpansion {
   readonly omits: readonly string[]
   /** The bytes of the largest members of a row; 0: small, so that one read has all rows. */
   readonly maxRowBytes: number
+  /** Whether the members of one row can be a large response. */
+  readonly isWide: boolean
   /**
    * Returns the JSON members to add to each row; undefined if their size is above `most`.
    * `fields`: those that the request selects.

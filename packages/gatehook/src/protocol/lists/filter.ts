@@ -78,6 +78,9 @@ export interface Filter {
   readonly parameter?: string
 }
 
+/** Whether the filter searches the whole text of each row that it examines. */
+export const readsWholeText = ({ operator }: Filter): boolean => operator === 'holds'
+
 /**
  * Parses one filter. Throws `unknown_parameter` or `invalid_parameter` for the parameter.
  *

@@ -8,7 +8,7 @@ import { Failure } from '../../kernel/failure.ts'
 import { idWords, isPrefixedId, type RowId } from '../../kernel/row-id.ts'
 import { parameterFailure, type Query, versionParameters } from '../http/query.ts'
 import type { Collection, View } from './collection.ts'
-import { columnNamed, columnNames, type Filter, readFilter } from './filter.ts'
+import { columnNamed, columnNames, type Filter, readFilter, readsWholeText } from './filter.ts'
 import { readSearchTerms, SEARCH, type SearchTerm } from './search-term.ts'
 import { readTextFilter } from './text-filter.ts'
 
@@ -41,6 +41,10 @@ export interface ListRequest {
 export const DEFAULT_LIMIT = 20
 export const MAX_LIMIT = 100
 const MAX_SORT_KEYS = 8
+/** Filters of one request. A statement has a text of its own for each combination. */
+export const FILTERS_MAX = 40
+/** Of these, the ones that read a text from its start to its end: parts of texts, entries. */
+export const PART_FILTERS_MAX = 5
 
 /** Paging parameters of each style. */
 const STYLE_PARAMETERS: Readonly<Record<Style, readonly string[]>> = {
@@ -120,6 +124,7 @@ export function parseListQuery(
     if (name === SEARCH && collection.wordTable !== undefined) continue
     const textFilters = readTextFilter(name, value, collection, view)
     filters.push(...(textFilters ?? [readFilter(name, value, collection, view, LIST_PARAMETERS)]))
+    requireFewFilters(name, filters)
   }
   return {
     style,
@@ -133,6 +138,16 @@ export function parseListQuery(
     terms: readSearchTerms(query, collection),
     fields: readFields(query.get('fields'), view),
     linkParameters,
+  }
+}
+
+function requireFewFilters(parameter: string, filters: readonly Filter[]): void {
+  if (filters.length > FILTERS_MAX) {
+    throw invalid(parameter, `is beyond the ${FILTERS_MAX} filters that a request may have`)
+  }
+  if (filters.filter(readsWholeText).length > PART_FILTERS_MAX) {
+    const problem = `is beyond the ${PART_FILTERS_MAX} filters by a part of a text or by an entry`
+    throw invalid(parameter, problem)
   }
 }
 

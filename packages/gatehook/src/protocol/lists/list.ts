@@ -101,7 +101,8 @@ export function createLister(options: ListerOptions): Lister {
 async function respond(context: Omit<ListContext, 'large'>): Promise<Answer> {
   const { collection, expansion } = context
   const maxRowBytes = (collection.maxRowBytes ?? 0) + (expansion?.maxRowBytes ?? 0)
-  const large = isWide({ maxRowBytes }) ? await context.beginLarge() : undefined
+  const canBeLarge = isWide({ maxRowBytes }) || expansion?.isWide === true
+  const large = canBeLarge ? await context.beginLarge() : undefined
   const { options, request, path } = context
   const { json, positions, headers } = await renderers[request.style]({ ...context, large })
   const link = linkHeader(options.publicUrl(), pagePaths(path, request, positions))
@@ -116,6 +117,8 @@ interface ParsedQuery {
 }
 
 const PARSED_QUERIES_MAX = 256
+/** Characters of a query that a cache stores. Longer ones, and their pages, are read again. */
+const CACHED_CHARACTERS_MAX = 1_024
 
 /** Caches parsed queries by view and query text. Invalid queries are not cached. */
 function createParsedQueries() {
@@ -129,7 +132,8 @@ function createParsedQueries() {
 
 /**
  * Returns the query without its cursor as a cache key. NUL is invalid in parameters, so two queries
- * never share a key. Undefined if the query contains a credential, which must not be cached.
+ * never share a key. Undefined if the query is long, or contains a credential, which must not be
+ * cached.
  */
 function cacheKeyOf(query: Query): string | undefined {
   let text = ''
@@ -137,7 +141,7 @@ function cacheKeyOf(query: Query): string | undefined {
     if (parameter === 'api_key') return undefined
     text += parameter === 'cursor' ? '\0cursor' : `\0${parameter}\0${value}`
   }
-  return text
+  return text.length > CACHED_CHARACTERS_MAX ? undefined : text
 }
 
 interface ListContext extends ParsedQuery {

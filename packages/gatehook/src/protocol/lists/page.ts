@@ -19,12 +19,14 @@ import {
   LONG_READ_BOUNDS,
   MAX_SKIPPED_ROWS,
   type ReadBounds,
+  TEXT_BOUNDS,
 } from './bounds.ts'
 import { createPageTooLarge, createTooDeep, createTooExpensive } from './bounds-failures.ts'
 import type { Collection } from './collection.ts'
 import { readTotal } from './counters.ts'
 import type { Cursor, CursorStep, Key } from './cursor.ts'
 import { expandPage, type PageExpansion } from './expanded-page.ts'
+import { readsWholeText } from './filter.ts'
 import type { ListRequest } from './grammar.ts'
 import { countBounded, isServedByIndex, readBoundedKeys } from './page-plan.ts'
 import { pageStatement } from './page-query.ts'
@@ -202,7 +204,7 @@ async function readWithinBounds<T>(
 ): Promise<T> {
   const { db, customer, collection, rowScope, request } = task
   const { concurrent, long } = task.bounds ?? {
-    concurrent: CONCURRENT_BOUNDS,
+    concurrent: request.filters.some(readsWholeText) ? TEXT_BOUNDS : CONCURRENT_BOUNDS,
     long: LONG_READ_BOUNDS,
   }
   try {
