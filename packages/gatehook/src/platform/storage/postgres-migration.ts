@@ -14,13 +14,14 @@ import {
 import { LOCK_MIGRATIONS, type PostgresPlace } from './postgres-place.ts'
 import type { Sessions } from './postgres-session.ts'
 
-const IS_CREATED = `SELECT to_regclass('gh_migrations') IS NOT NULL AS created`
+/** Whether the tables exist, and the bodies of the functions that a team calls (§17.2). */
+const STATE = `SELECT to_regclass('gh_migrations') IS NOT NULL AS created,
+  (SELECT string_agg(prosrc, ' ') FROM pg_proc WHERE proname LIKE 'gatehook\\_%'
+    AND pronamespace = to_regnamespace(quote_ident(current_schema()))) AS called`
 
 /** The wait for a lock doubles with each attempt up to the last one. */
 const LOCK_WAIT_MS = 50
 const LOCK_WAIT_MAX_MS = 400
-/** Tables of `gatehook_emit`: no transaction of the team waits for more than 50 ms (§17.2). */
-const OF_EMITTERS = /\bgh_(?:emission|customers|move)/
 /** Waits take at most 4 % of the time, so the p95 of other requests does not contain them. */
 const PAUSE_MS = 250
 const PAUSE_MAX_MS = 10_000
@@ -58,12 +59,13 @@ export async function migrateWithShortWaits(
         // No request waits for this lock.
         await ddl('SET LOCAL lock_timeout = 0')
         await createSchema(tx, ddl, place)
-        const row = await tx.get({ sql: '', text: IS_CREATED, values: [] })
-        if (row!.created) await ddl(LOCK_MIGRATIONS)
+        const { created, called } = (await tx.get({ sql: '', text: STATE, values: [] }))!
+        if (created) await ddl(LOCK_MIGRATIONS)
+        const isCalled = matchTables(called ?? '')
         await ddl(`SET LOCAL lock_timeout = ${waitMs}`)
         await change(tx, async (sql) => {
           lastStatement = sql
-          if (OF_EMITTERS.test(sql)) await ddl(`SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`)
+          if (isCalled(sql)) await ddl(`SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`)
           await ddl(sql)
         })
       })
@@ -82,6 +84,18 @@ export async function migrateWithShortWaits(
     }
     await delay(Math.min(PAUSE_MS * 2 ** (attempt - 1), PAUSE_MAX_MS))
   }
+}
+
+/**
+ * Returns whether a statement names a table of these functions: no transaction of a team waits for
+ * more than 50 ms (§17.2).
+ */
+function matchTables(functions: string): (statement: string) => boolean {
+  const names = new Set(functions.match(/\bgh_\w+/g))
+  return (statement) =>
+    (statement.match(/\bgh_\w+/g) ?? []).some((name) =>
+      [...names].some((table) => name.startsWith(table)),
+    )
 }
 
 /** A role without the right to create schemas can use one that exists. */
