@@ -27,6 +27,7 @@ import { assembleResources } from './assembly/resources.ts'
 import { assembleSecrets, openVault } from './assembly/secrets.ts'
 import { identifyStream } from './assembly/stream-identity.ts'
 import { assembleSystem } from './assembly/system.ts'
+import { assembleTableWork } from './assembly/table-work.ts'
 import { assembleTokens } from './assembly/tokens.ts'
 import { openTracing, requestTracing } from './assembly/tracing.ts'
 import { assembleVerifiers } from './assembly/verifiers.ts'
@@ -125,10 +126,8 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
   const monitoring = assembleMonitoring(foundation, recording)
   const modules = await composeModules(foundation, prepared, monitoring)
   const isDraining = () => lifecycle.isDraining
-  const { versioning, identify } = modules
   const ready = assembleReadiness(foundation, prepared, { isDraining, secrets })
-  const { readiness } = ready
-  const consoleApi = assembleConsoleApi(foundation, { ...modules, monitoring, readiness })
+  const consoleApi = assembleConsoleApi(foundation, { ...modules, ...ready, monitoring })
   const system = assembleSystem(foundation, prepared, {
     ...modules,
     collections: [...modules.catalog.apiEntries.keys()],
@@ -139,12 +138,13 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
   const served = () => ({ endpoints: publicEndpoints, send: server.sendInner })
   const mcp = assembleMcp(foundation, { ...modules, served })
   const inner = [system, ...componentsOf(foundation, modules), secrets, consoleApi, portal, mcp]
-  const components: Component[] = [...inner, prepared.awaitedFills]
-  const metrics = assembleMetrics(foundation, components, identify, prepared.keys)
+  const tableWork = await assembleTableWork(foundation, prepared, modules)
+  const components: Component[] = [...inner, ...tableWork]
+  const metrics = assembleMetrics(foundation, components, modules.identify, prepared.keys)
   const routes = [...components, metrics].flatMap(({ routes = [] }) => routes)
   const declared = components.flatMap(({ endpoints = [] }) => endpoints)
   const publicEndpoints = [...bindRoutes(routes), ...declared].map(base.readAfter)
-  const act = createActing(prepared.administration, versioning.steps.actingVersion)
+  const act = createActing(prepared.administration, modules.versioning.steps.actingVersion)
   const endpoints = [...publicEndpoints, ...bindActing(publicEndpoints, act)]
   const permissions = permissionsOf(endpoints)
   for (const { method, path, scope } of permissions) scopes.set(`${method} ${path}`, scope)

@@ -1,7 +1,6 @@
 /** Migrates the database for this program and this service, and does a first start's work. */
 
 import { listUndeclaredAdditions } from '../declare/resources/additions.ts'
-import { type AwaitedFills, createAwaitedFills } from '../declare/resources/awaited-fills.ts'
 import { refuseOtherService, requireOwnTables } from '../declare/resources/database-owner.ts'
 import { signInResource } from '../declare/resources/directory.ts'
 import { emittedEventTypes } from '../declare/resources/event-type-list.ts'
@@ -58,8 +57,6 @@ export interface PreparedDatabase {
   readonly keeper: ClockKeeper | undefined
   /** Creates indexes of tables in use while the service runs. */
   readonly indexes: IndexBuilder
-  /** Completes rows that nodes of another declaration wrote. */
-  readonly awaitedFills: AwaitedFills
   /** Compares the database with the columns that this node uses. */
   readonly schema: SchemaCheck
   /** The rows that unauthenticated callers read: live mode of the default customer (§6.10). */
@@ -92,6 +89,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     defersIndexes: true,
     ignoresNodes: foundation.ignoresNodes || isOnlyNode,
     now: () => clock.now(),
+    random,
   })
   await recordDeclaration(db, clock, service)
   const columns = await listUndeclaredAdditions(db, service.resources)
@@ -135,9 +133,6 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     clock instanceof SettableClock ? clockKeeper({ db, clock, random, trail }) : undefined
   await keeper?.follow()
   const publicScope = await defaultScope(db, 'live')
-  const awaitedFills = createAwaitedFills({ db, clock, log, service })
-  // No other process writes, so the rows are complete before the first request.
-  if (!db.dialect.shared) await awaitedFills.run()
   return {
     service,
     versions,
@@ -152,7 +147,6 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     keeper,
     publicScope,
     indexes,
-    awaitedFills,
     schema: await openSchemaCheck({ db, log, resources: service.resources }),
   }
 }

@@ -1,7 +1,7 @@
 /** §11.5: long work of a customer takes a tenth of the time beside others, and all of it alone. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BESIDE_OTHERS, createBatchPace, startPace } from './pace.ts'
+import { BESIDE_OTHERS, startPace } from './pace.ts'
 import { createShare } from './share.ts'
 
 function createTime() {
@@ -75,29 +75,4 @@ test('a rest is at most five seconds', () => {
   advance(5)
   share.note('b')
   assert.equal(share.addWork('a', 60_000), 5_000)
-})
-
-test('a rest lasts three times as long as its batch, until the signal is aborted', async () => {
-  const { clock, pauses, pause, advance } = createTime()
-  const stopping = new AbortController()
-  const pace = createBatchPace(clock, stopping.signal, pause)
-  assert.equal(await pace(), true)
-  advance(10)
-  assert.equal(await pace(), true)
-  advance(200)
-  assert.equal(await pace(), true)
-  stopping.abort()
-  assert.equal(await pace(), false)
-  assert.deepEqual(pauses, [30, 600, 0])
-})
-
-test('an aborted signal ends the rest of batches', async () => {
-  const { clock, advance } = createTime()
-  const stopping = new AbortController()
-  const pace = createBatchPace(clock, stopping.signal)
-  await pace()
-  advance(1e8)
-  const next = pace()
-  stopping.abort()
-  assert.equal(await next, false)
 })

@@ -3,7 +3,6 @@
  * (§11.5). Alone, an owner uses all of the time; beside others, its share. Batches of the
  * installation rest after each one.
  */
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from './clock.ts'
 import type { Share } from './share.ts'
 import type { TurnKey } from './turns.ts'
@@ -45,25 +44,6 @@ export const pauseLoop = (ms: number): Promise<void> =>
 
 /** The rest after a batch, as a multiple of its time. */
 export const BATCH_REST = 3
-
-/** Called before each batch; resolves after a rest. Returns whether the work goes on. */
-export type BatchPace = () => Promise<boolean>
-
-/** Returns the pace of batches that take a quarter of the time, and end at an aborted signal. */
-export function createBatchPace(
-  clock: Pick<Clock, 'elapsedMs'>,
-  signal: AbortSignal,
-  pause: (ms: number) => Promise<void> = (ms) =>
-    // An aborted signal ends the rest.
-    delay(ms, undefined, { signal }).catch(() => {}),
-): BatchPace {
-  let sinceMs: number | undefined
-  return async () => {
-    if (sinceMs !== undefined) await pause(BATCH_REST * (clock.elapsedMs() - sinceMs))
-    sinceMs = clock.elapsedMs()
-    return !signal.aborted
-  }
-}
 
 /** Called after each bounded part of a check: reports the progress, and resolves after a rest. */
 export type OnPart = (done: number, all: number, unit?: string) => Promise<void>

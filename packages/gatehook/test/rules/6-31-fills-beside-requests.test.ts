@@ -1,16 +1,16 @@
-/** §6.31, §7.12: a fill beside requests writes what its marks name, rests, and is resumed. */
+/** §6.31, §7.12: a job fills one value beside requests: it rests, reports, and is resumed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachMigrated, migratedUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
-import { eventually } from '../../../../test/rig/eventually.ts'
-import { type AwaitedFills, createAwaitedFills } from '../../src/declare/resources/awaited-fills.ts'
 import { migrateService } from '../../src/declare/resources/migrate.ts'
+import { createRefillHandlers } from '../../src/declare/resources/refills.ts'
 import { resource } from '../../src/declare/resources/resource.ts'
 import { service } from '../../src/declare/resources/service.ts'
-import { type Clock, wallClock } from '../../src/kernel/clock.ts'
+import { enqueueNamed } from '../../src/platform/jobs/queue.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { f } from '../../src/protocol/fields/f.ts'
+import { rigOf, START_MS } from '../jobs/runner-rig.ts'
 
 const options = {
   access: { read: 'r', create: 'w', update: 'w', delete: 'w' },
@@ -18,9 +18,13 @@ const options = {
 } as const
 const list = { filter: [], sort: [] } as const
 const count = f.int().default(1)
+const base = { name: 'till', versions: { v1: { released: '2025-01-01' } } }
+const { definition: previous } = service({
+  ...base,
+  resources: [resource('lines', { ...options, fields: { id: f.id(), text: f.string() }, list })],
+})
 const { definition } = service({
-  name: 'till',
-  versions: { v1: { released: '2025-01-01' } },
+  ...base,
   resources: [
     resource('guests', {
       ...options,
@@ -29,15 +33,20 @@ const { definition } = service({
     }).compute('key', (row) => row.count),
     resource('lines', {
       ...options,
-      fields: { id: f.id(), text: f.string(), count, double: f.computed(f.int()).stored() },
+      fields: {
+        id: f.id(),
+        text: f.string(),
+        count,
+        double: f.computed(f.int().default(0)).stored(),
+      },
       list,
       search: ['text'],
     }).compute('double', (row) => row.count * 2),
   ],
 })
 const ROWS = 1_200
-/** The value of the mark of words. */
-const WORDS = 'text 1'
+const DOUBLE = 'lines.double'
+const WORDS = 'lines words of text 1'
 
 /** Rows without the values that the fill writes. */
 async function createLines(db: Database, rows: number): Promise<void> {
@@ -49,19 +58,15 @@ async function createLines(db: Database, rows: number): Promise<void> {
   })
 }
 
-const createFills = (db: Database, clock: Clock = wallClock, lookMs?: number) =>
-  createAwaitedFills({ db, clock, log: quietLog, service: definition, ...(lookMs && { lookMs }) })
-
-const mark = (db: Database, ...marks: readonly (readonly [resource: string, value: string])[]) =>
-  db.write(async (tx) => {
-    for (const [name, value] of marks) {
-      await tx.run(sql`INSERT INTO gh_awaited_fills (resource, value) VALUES (${name}, ${value})`)
-    }
-  })
-
-const hasWork = async (db: Database, { polled }: AwaitedFills) => {
-  const [[work] = []] = await db.arrays(sql`SELECT ${polled[0]!.select()}`)
-  return Number(work) > 0
+/** A node of the declaration that runs fills. Each reading of its clock takes `readingMs`. */
+function createNode(db: Database, readingMs = 0) {
+  const rig = rigOf(db)
+  const clock = { ...rig.clock, elapsedMs: () => (rig.time.elapsedMs += readingMs) }
+  const deps = { db, clock, log: quietLog, service: definition, rest: 3 }
+  const node = rig.nodeOf(createRefillHandlers(deps), { lane: 'fill' })
+  const request = (...names: readonly string[]) =>
+    db.write((tx) => enqueueNamed(tx, rig.enqueue, 'fill', names))
+  return { ...rig, ...node, request }
 }
 
 const countDoubles = async (db: Database) =>
@@ -69,47 +74,58 @@ const countDoubles = async (db: Database) =>
 const wordsOf = async (db: Database) =>
   (await db.arrays(sql`SELECT word FROM gh_words_lines ORDER BY word`)).flat()
 
-eachMigrated('a mark of a computed field rewrites no words', async (db) => {
-  await createLines(db, 1)
-  const fills = createFills(db)
-  // A node that lacks a column does not know whether it needs a fill.
-  await mark(db, ['lines', 'double'], ['lines', 'count'])
-  await fills.run()
-  assert.deepEqual([await countDoubles(db), await wordsOf(db)], [1, []])
-  assert.equal(await hasWork(db, fills), false)
-})
-
-eachMigrated('a node that ends before it writes words leaves them to the next run', async (db) => {
-  await createLines(db, 1)
-  const fills = createFills(db)
-  await mark(db, ['lines', WORDS])
-  await fills.run(async () => false)
-  assert.deepEqual([await countDoubles(db), await wordsOf(db)], [0, []])
-  assert.equal(await hasWork(db, fills), true)
-  await fills.run()
-  assert.deepEqual([await countDoubles(db), await wordsOf(db)], [0, ['plum']])
-  assert.equal(await hasWork(db, fills), false)
-})
-
-test('a stop ends the rest after a batch, and the next run resumes [postgres]', async (t) => {
-  const db = await openForTest(t, await migratedUrl(t, 'postgres'))
-  await createLines(db, ROWS)
-  await mark(db, ['lines', 'double'])
-  let elapsedMs = 0
-  // Each batch takes hours of this clock, and so does the rest.
-  const clock = { now: wallClock.now, elapsedMs: () => (elapsedMs += 1e7) }
-  const fills = createFills(db, clock, 1)
-  fills.polled[0]!.receive(1, 0)
-  await fills.start()
-  await eventually(
-    () => countDoubles(db),
-    (rows) => rows > 0,
+eachMigrated('the previous declaration requests a fill of each value that it lacks', async (db) => {
+  const start = (declared: typeof definition) =>
+    migrateService(db, declared, undefined, { now: () => START_MS })
+  await start(previous)
+  await start(definition)
+  const { rows, settle } = createNode(db)
+  assert.deepEqual(await rows(), [])
+  // Columns that nothing computes need no fill; a job that waits is enqueued once.
+  for (let starts = 0; starts < 2; starts++) await start(previous)
+  const jobs = await rows()
+  assert.deepEqual(
+    jobs.map(({ name, state }) => [name, state]),
+    [
+      [WORDS, 'waiting'],
+      [DOUBLE, 'waiting'],
+    ],
   )
-  await fills.stop()
+  await db.write((tx) =>
+    tx.run(sql`INSERT INTO lines (scope, text, count, double) VALUES (2, 'plum', 5, 0)`),
+  )
+  await settle()
+  assert.deepEqual([await countDoubles(db), await wordsOf(db)], [1, ['plum']])
+})
+
+eachMigrated('the fill of a computed field writes no words', async (db) => {
+  await createLines(db, 1)
+  const { request, settle } = createNode(db)
+  await request(DOUBLE)
+  await settle()
+  assert.deepEqual([await countDoubles(db), await wordsOf(db)], [1, []])
+})
+
+eachMigrated('a fill rests after a part, and another node continues after its rows', async (db) => {
+  await createLines(db, ROWS)
+  // A batch takes a second of this clock.
+  const slow = createNode(db, 1_000)
+  await slow.request(DOUBLE)
+  await slow.settle()
   assert.equal(await countDoubles(db), 500)
-  assert.equal(await hasWork(db, fills), true)
-  await createFills(db).run()
-  assert.equal(await countDoubles(db), ROWS)
+  const [job] = await slow.rows()
+  assert.deepEqual([job!.state, job!.attempt], ['waiting', 0])
+  const { rows, after } = JSON.parse(job!.input)
+  assert.deepEqual([rows, after], [500, [2, 500]])
+  assert.ok(job!.run_at >= slow.time.now + 3_000, 'it rests three times as long')
+  // The next node computes only the rows that follow.
+  await db.write((tx) => tx.run(sql`UPDATE lines SET double = 1 WHERE id <= 500`))
+  const next = createNode(db)
+  next.advance(60_000)
+  await next.settle()
+  assert.equal(await countDoubles(db), ROWS - 500)
+  const [ended] = await next.rows()
+  assert.equal(ended!.state, 'done')
 })
 
 test('rows with the right folded text are not written [postgres]', async (t) => {
@@ -122,8 +138,9 @@ test('rows with the right folded text are not written [postgres]', async (t) => 
   // `xmin` is the transaction that wrote the row.
   const read = () => db.arrays(sql`SELECT gh_folded_mail, xmin::text FROM guests ORDER BY id`)
   const [right, wrong] = await read()
-  await mark(db, ['guests', 'gh_folded_mail'])
-  await createFills(db).run()
+  const { request, settle } = createNode(db)
+  await request('guests.gh_folded_mail')
+  await settle()
   const [unchanged, folded] = await read()
   assert.deepEqual(unchanged, right)
   assert.equal(folded![0], 'b@x.example')
@@ -136,13 +153,16 @@ eachMigrated('equal values in a unique index delay no other resource', async (db
     tx.run(sql`INSERT INTO guests (scope, mail, count, key) VALUES
       (2, 'a@x.example', 7, 1), (2, 'b@x.example', 7, 2)`),
   )
-  await mark(db, ['guests', 'key'], ['lines', 'double'], ['lines', WORDS])
-  const fills = createFills(db)
-  await fills.run()
+  const { request, settle, rows, advance } = createNode(db)
+  await request('guests.key', DOUBLE, WORDS)
+  await settle()
   assert.deepEqual([await countDoubles(db), await wordsOf(db)], [1, ['plum']])
   assert.deepEqual(await db.arrays(sql`SELECT key FROM guests ORDER BY id`), [[1], [2]])
-  assert.equal(await hasWork(db, fills), true)
+  const [failed] = await rows()
+  assert.equal(failed!.state, 'waiting')
+  assert.match(failed!.error, /Rows of guests are equal in the unique index/)
   await db.write((tx) => tx.run(sql`UPDATE guests SET count = 8 WHERE mail = 'b@x.example'`))
-  await fills.run()
+  advance(60_000)
+  await settle()
   assert.deepEqual(await db.arrays(sql`SELECT key FROM guests ORDER BY id`), [[7], [8]])
 })

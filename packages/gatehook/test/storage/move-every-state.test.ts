@@ -107,7 +107,9 @@ const histories: readonly [
     (db) =>
       db.write(async (tx) => {
         await tx.run(sql`DELETE FROM gh_words_notes`)
-        await tx.run(sql`UPDATE gh_search_indexes SET last_scope = -1, last_id = -1`)
+        await tx.run(
+          sql`INSERT INTO gh_fills (resource, part, last_key) VALUES ('notes', 'words', '')`,
+        )
       }),
   ],
   ['a stored field was added', {}, { isTotalStored: true }],
@@ -118,7 +120,9 @@ const histories: readonly [
     (db) =>
       db.write(async (tx) => {
         await tx.run(sql`UPDATE notes SET total = 0`)
-        await tx.run(sql`INSERT INTO gh_computed_fills (resource, last_key) VALUES ('notes', NULL)`)
+        await tx.run(
+          sql`INSERT INTO gh_fills (resource, part, last_key) VALUES ('notes', 'columns', '')`,
+        )
       }),
   ],
 ]

@@ -24,7 +24,7 @@ export async function listCreatedTables(reader: Reader): Promise<ReadonlySet<str
 export const recordTables = (tx: Tx, tables: readonly string[]): Promise<void> =>
   recordAdditions(
     tx,
-    tables.map((table) => [table, TABLE_ITSELF] as const),
+    tables.map((table) => [table, TABLE_ITSELF, false] as const),
   )
 
 /** Deletes the records of tables that a migration of the service renamed or dropped. */
@@ -64,21 +64,38 @@ export async function listUndeclaredAdditions(
   return paths
 }
 
+/** Returns those of them that the engine computes. */
+export async function listComputedAdditions(
+  db: Database,
+  resources: readonly ResourceDefinition[],
+): Promise<string[]> {
+  const rows = await db.arrays(
+    sql`SELECT table_name, column_name FROM gh_service_additions WHERE computed = 1`,
+  )
+  const computed = new Set(rows.map((row) => row.join('.')))
+  return (await listUndeclaredAdditions(db, resources)).filter((path) => computed.has(path))
+}
+
+/** A column that was added, and whether the engine computes it. */
+type Addition = readonly [table: string, column: string, isComputed: boolean]
+
 /** Records added columns, so that the previous declaration can be started again (rollback). */
-export async function recordAdditions(
-  tx: Tx,
-  columns: readonly (readonly [table: string, column: string])[],
-): Promise<void> {
-  for (const [table, column] of columns) {
-    await tx.run(sql`INSERT INTO gh_service_additions (table_name, column_name)
-      VALUES (${table}, ${column}) ON CONFLICT DO NOTHING`)
+export async function recordAdditions(tx: Tx, columns: readonly Addition[]): Promise<void> {
+  for (const [table, column, isComputed] of columns) {
+    await tx.run(sql`INSERT INTO gh_service_additions (table_name, column_name, computed)
+      VALUES (${table}, ${column}, ${isComputed ? 1 : 0})
+      ON CONFLICT (table_name, column_name) DO UPDATE SET computed = excluded.computed`)
   }
 }
 
 /** Records the added columns of `source` in `target` too, whose tables were created with them. */
 export async function copyAdditions(source: Database, target: Database): Promise<void> {
-  const rows = await source.arrays(sql`SELECT table_name, column_name FROM gh_service_additions`)
-  const columns = rows.map(([table, column]) => [String(table), String(column)] as const)
+  const rows = await source.arrays(
+    sql`SELECT table_name, column_name, computed FROM gh_service_additions`,
+  )
+  const columns = rows.map(
+    ([table, column, computed]) => [String(table), String(column), computed === 1] as const,
+  )
   await target.write((tx) => recordAdditions(tx, columns))
 }
 

@@ -1,37 +1,25 @@
 /**
- * Computes stored fields and folded columns of the rows that a table has already, in batches of
- * one transaction each: new ones, and all after a migration of the service. An interrupted start
- * resumes after the last batch. Records no events.
+ * Computes stored fields and folded columns of the rows that a table has already: new ones, and all
+ * after a migration of the service. Records no events.
  */
 
-import type { BatchPace } from '../../kernel/pace.ts'
-import {
-  ConstraintError,
-  type Database,
-  type Tx,
-  type Value,
-} from '../../platform/storage/database.ts'
+import { ConstraintError, type Database, type Value } from '../../platform/storage/database.ts'
 import { createRowPages } from '../../platform/storage/key-pages.ts'
-import { prepareStatement, sql } from '../../platform/storage/sql.ts'
+import { prepareStatement } from '../../platform/storage/sql.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
 import { columnType } from './column-types.ts'
 import { columnFields, storedComputations } from './computed.ts'
 import { selectTerms } from './derived.ts'
 import { foldCell, foldedColumns } from './folded-columns.ts'
 import type { ResourceDefinition } from './resource.ts'
+import { fillRequested, listPendingFills, type RowFill } from './row-fill.ts'
 import { createRowComputer } from './rows.ts'
 import type { ServiceDefinition } from './service.ts'
 import { createShape, rowDecoder } from './shape.ts'
 import { cellWriter } from './table.ts'
 
-/** The tables whose rows lack computed values: the fields, and the key of the last batch. */
-const STATE_TABLE = 'gh_computed_fills'
-
 /** Rows that one transaction locks and changes at most. */
 const BATCH_ROWS = 500
-/** Rows between two lines of progress. */
-const PROGRESS_ROWS = 100_000
-
 /** Returns the columns that a start computes: computed fields, then folded texts. */
 export const filledColumns = (definition: ResourceDefinition): string[] => [
   ...storedComputations(definition),
@@ -50,28 +38,6 @@ export const columnsToCompute = (
     .map(({ column }) => column),
 ]
 
-/** Records in the transaction that changes the table that its rows lack the values. */
-export async function requestFill(tx: Tx, definition: ResourceDefinition): Promise<void> {
-  // All computed fields are computed again, from the first row.
-  await tx.run(sql`INSERT INTO gh_computed_fills (resource, last_key)
-    VALUES (${definition.name}, ${null}) ON CONFLICT (resource) DO UPDATE SET last_key = NULL`)
-}
-
-/** Returns the names of resources whose rows lack computed values. */
-export async function listPendingFills(db: Database): Promise<Set<string>> {
-  if ((await db.columns(STATE_TABLE)).length === 0) return new Set()
-  const rows = await db.arrays(sql`SELECT resource FROM gh_computed_fills`)
-  return new Set(rows.map(([name]) => String(name)))
-}
-
-/** How a node fills rows beside requests. */
-interface BackgroundFill {
-  readonly resources: readonly ResourceDefinition[]
-  /** Receives what a start throws: the rows stay as they are, and the other rows are filled. */
-  readonly onFailure: (error: DeclarationError) => void
-  readonly pace?: BatchPace | undefined
-}
-
 /**
  * Computes the fields of all rows that lack them. Throws `DeclarationError` if own code fails, or
  * computed values conflict.
@@ -80,38 +46,22 @@ export async function fillComputedFields(
   db: Database,
   service: ServiceDefinition,
   progress: (line: string) => void,
-  { resources = service.resources, onFailure, pace }: Partial<BackgroundFill> = {},
 ): Promise<void> {
-  const pending = await listPendingFills(db)
-  for (const definition of resources) {
-    if (!pending.has(definition.name)) continue
-    const fillBatch = createBatchFill(db, definition, service, onFailure)
-    let rows = 0
-    for (;;) {
-      if ((await pace?.()) === false) return
-      const count = await db.write(fillBatch).catch((error: unknown) => {
-        const failure = describeConflict(definition, error)
-        if (!onFailure || !(failure instanceof DeclarationError)) throw failure
-        onFailure(failure)
-        return undefined
-      })
-      if (count === undefined) break
-      rows += count
-      if (rows % PROGRESS_ROWS < count) progress(`table ${definition.name}: ${rows} rows computed`)
-    }
-    if (rows > 0) {
-      const names = filledColumns(definition).join(', ')
-      progress(`table ${definition.name}: ${names} of ${rows} rows computed`)
-    }
+  const pending = await listPendingFills(db, 'columns')
+  for (const definition of service.resources.filter(({ name }) => pending.has(name))) {
+    const rows = await fillRequested(db, createComputedFill(db, definition, service), progress)
+    if (rows === 0) continue
+    const names = filledColumns(definition).join(', ')
+    progress(`table ${definition.name}: ${names} of ${rows} rows computed`)
   }
 }
 
 /** Names the index that two rows violate with their computed values. Other errors pass. */
-function describeConflict({ name }: ResourceDefinition, error: unknown): unknown {
-  if (!(error instanceof ConstraintError) || error.kind !== 'unique') return error
-  return new DeclarationError(
-    `Rows of ${name} are equal in the unique index ${error.index}, with the values that the ` +
-      'start computes. Change or delete the rows of which only one can stay.',
+const rejectConflict = (table: string) => (error: unknown) => {
+  if (!(error instanceof ConstraintError) || error.kind !== 'unique') throw error
+  throw new DeclarationError(
+    `Rows of ${table} are equal in the unique index ${error.index}, with their computed values. ` +
+      'Change or delete the rows of which only one can stay.',
     { cause: error },
   )
 }
@@ -138,13 +88,17 @@ function createCellComputer(
   }
 }
 
-/** Returns a function that computes the next rows. It returns undefined at the end. */
-function createBatchFill(
+/**
+ * Returns the fill of all computed columns.
+ *
+ * @param onFailure receives the failure of a row, which stays; default: it ends the fill
+ */
+export function createComputedFill(
   db: Database,
   definition: ResourceDefinition,
   service: ServiceDefinition,
   onFailure?: (error: DeclarationError) => void,
-) {
+): RowFill {
   const { name, fields } = definition
   const columns = [
     ...columnFields(fields),
@@ -175,26 +129,21 @@ function createBatchFill(
       return undefined
     }
   }
-  return async (tx: Tx): Promise<number | undefined> => {
-    // The lock lets one node at a time compute rows.
-    const state = await tx.lock<{ last_key: string | null }>(
-      sql`SELECT last_key FROM gh_computed_fills WHERE resource = ${name}`,
-    )
-    if (!state) return undefined
-    const after = state.last_key === null ? undefined : (JSON.parse(state.last_key) as Value[])
-    const { rows, next } = await readPage(tx, after, BATCH_ROWS)
-    await Promise.all(
-      rows.map(async ([scope, id, ...cells]) => {
-        const values = valuesOf(id!, cells)
-        // Most rows of a second fill have their values.
-        if (!values || values.every((value, at) => value === cells[positions[at]!])) return
-        await tx.run(update([...values, scope!, id!]))
-      }),
-    )
-    const key = next && JSON.stringify(next)
-    await (key
-      ? tx.run(sql`UPDATE gh_computed_fills SET last_key = ${key} WHERE resource = ${name}`)
-      : tx.run(sql`DELETE FROM gh_computed_fills WHERE resource = ${name}`))
-    return rows.length
+  return {
+    resource: name,
+    part: 'columns',
+    done: 'computed',
+    async fillBatch(tx, after) {
+      const { rows, next } = await readPage(tx, after, BATCH_ROWS)
+      await Promise.all(
+        rows.map(async ([scope, id, ...cells]) => {
+          const values = valuesOf(id!, cells)
+          // Most rows of a second fill have their values.
+          if (!values || values.every((value, at) => value === cells[positions[at]!])) return
+          await tx.run(update([...values, scope!, id!]))
+        }),
+      ).catch(rejectConflict(name))
+      return { count: rows.length, next }
+    },
   }
 }

@@ -4,19 +4,16 @@
  */
 
 import { wallClock } from '../../kernel/clock.ts'
+import { type Random, systemRandom } from '../../kernel/random.ts'
+import { createEnqueue } from '../../platform/jobs/queue.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
 import { listAdditions, recordAdditions, recordTables, tableExists } from './additions.ts'
-import { markAwaitedFills } from './awaited-fills.ts'
-import {
-  columnsToCompute,
-  fillComputedFields,
-  listPendingFills,
-  requestFill,
-} from './computed-fill.ts'
+import { columnsToCompute, fillComputedFields, filledColumns } from './computed-fill.ts'
 import { checkDerivedFields } from './derived-check.ts'
 import { buildIndexes, type IndexChanges, NO_INDEX_CHANGES } from './index-builds.ts'
 import { orderByReference } from './reference-order.ts'
+import { requestRefills } from './refills.ts'
 import type { ResourceDefinition } from './resource.ts'
 import {
   applyMigration,
@@ -24,6 +21,7 @@ import {
   rehearseMigrations,
   sqlFor,
 } from './reviewed-migrations.ts'
+import { listPendingFills, requestFill } from './row-fill.ts'
 import {
   createWordTables,
   fillSearchIndexes,
@@ -132,7 +130,7 @@ export async function planMigration(
     if ([ddl, indexes, unusedIndexes, rejected].some((changes) => changes.length > 0))
       pending.push({ table: name, plan })
   }
-  for (const table of await listPendingFills(db)) {
+  for (const table of await listPendingFills(db, 'columns')) {
     if (!service.resources.some(({ name }) => name === table)) continue
     pending.push({ table, plan: planOf([]), isComputedFill: true })
   }
@@ -170,6 +168,7 @@ export interface MigrationMode {
   readonly isRecorded?: boolean
   /** The present, in epoch milliseconds. */
   readonly now?: () => number
+  readonly random?: Random
 }
 
 /**
@@ -183,7 +182,8 @@ export async function migrateService(
   progress: Progress = () => {},
   mode: MigrationMode = {},
 ): Promise<IndexChanges> {
-  const { ignoresNodes = false, isMoveTarget = false, now = wallClock.now } = mode
+  const { ignoresNodes = false, isMoveTarget = false } = mode
+  const { now = wallClock.now, random = systemRandom() } = mode
   const reviewed = { ignoresNodes, now, progress }
   await checkDerivedFields(db, service.resources)
   const migrations = await pendingMigrations(db, service)
@@ -206,11 +206,12 @@ export async function migrateService(
   for (const migration of migrations) {
     if (migration.table === undefined) await applyMigration(db, service, migration, reviewed)
   }
-  // Before the fills: nodes that run may write rows after them.
-  await markAwaitedFills(db, service.resources, now())
   if (isMoveTarget) await createWordTables(db, service.resources)
   else if (mode.isRecorded) await fillSearchIndexes(db, createdBy(pending, service), progress)
   else {
+    // Before the fills: nodes that run may write rows after them.
+    const enqueue = createEnqueue({ clock: { now }, random, wake() {} })
+    await requestRefills(db, service.resources, { nowMs: now(), enqueue })
     await fillComputedFields(db, service, progress)
     await fillSearchIndexes(db, service.resources, progress)
   }
@@ -256,11 +257,12 @@ async function applyAdditions(
       const current = await planStoredTable(db, definition, tx)
       for (const statement of current.ddl) await ddl(statement)
       const names = addedColumns(current)
-      const columns = names.map((column) => [table, column] as const)
+      const computed = filledColumns(definition)
+      const columns = names.map((column) => [table, column, computed.includes(column)] as const)
       if (columns.length > 0) await recordAdditions(tx, columns)
       if (isNewTable(current)) await recordTables(tx, [table])
       if (!isMoveTarget && columnsToCompute(definition, names).length > 0) {
-        await requestFill(tx, definition)
+        await requestFill(tx, table, 'columns')
       }
     }, progress)
   }

@@ -19,8 +19,9 @@ import { listRunningNodes, NodesRunError, namesOf } from '../../platform/storage
 import { sql } from '../../platform/storage/sql.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
 import { deleteTableRecords, recordAdditions, recordTables, tableExists } from './additions.ts'
-import { filledColumns, requestFill } from './computed-fill.ts'
+import { filledColumns } from './computed-fill.ts'
 import { columnsAddedBy } from './retired-columns.ts'
+import { requestFill } from './row-fill.ts'
 import type { MigrationOptions, ServiceDefinition } from './service.ts'
 
 const MIGRATIONS_TABLE = 'gh_service_migrations'
@@ -78,7 +79,7 @@ export async function applyMigration(
       // The SQL can change values without those that follow from them.
       const definition = service.resources.find(({ name }) => name === table)
       if (definition && filledColumns(definition).length > 0) {
-        await requestFill(tx, definition)
+        await requestFill(tx, definition.name, 'columns')
       }
     }
     await tx.run(sql`INSERT INTO gh_service_migrations (number, name, checksum, additive)
@@ -174,11 +175,12 @@ function overlapColumns(
   db: Database,
   { resources }: ServiceDefinition,
   { table, sql: text }: MigrationOptions,
-): (readonly [table: string, column: string])[] {
+): (readonly [table: string, column: string, isComputed: boolean])[] {
   const definition = resources.find(({ name }) => name === table)
   if (!definition || definition.retired.length === 0) return []
   const columns = columnsAddedBy(textFor(db.name, text))
-  return columns.map((column) => [definition.name, column] as const)
+  const computed = filledColumns(definition)
+  return columns.map((column) => [definition.name, column, computed.includes(column)] as const)
 }
 
 /** Names the migration in an error of its SQL. Other errors, such as a lost connection, pass. */

@@ -1,21 +1,20 @@
 /**
- * Creates the tables of words at start, and indexes the rows that a table has already, in batches
- * of one transaction each (§7.12). An interrupted start resumes after the last batch. A change of
- * the searched fields indexes all rows again.
+ * Creates the tables of words at start, and indexes the rows that a table has already (§7.12). A
+ * change of the searched fields indexes all rows again.
  */
-import type { BatchPace } from '../../kernel/pace.ts'
 import type { RowId } from '../../kernel/row-id.ts'
-import type { Database, Tx, Value } from '../../platform/storage/database.ts'
-import { createRowPages, type ReadBytePage } from '../../platform/storage/key-pages.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
+import { createRowPages } from '../../platform/storage/key-pages.ts'
 import { createScopedTable } from '../../platform/storage/scoped-table.ts'
 import { raw, sql } from '../../platform/storage/sql.ts'
 import { tableExists } from './additions.ts'
 import type { ResourceDefinition } from './resource.ts'
+import { fillRequested, listPendingFills, type RowFill, requestFill } from './row-fill.ts'
 import { createSearchIndex, describeWords, hasWords, wordSources } from './search-index.ts'
 import { wordTable } from './table.ts'
 import { ownKeys } from './tables.ts'
 
-/** The searched fields of each resource, and the key of the last indexed row; null: all rows. */
+/** The searched fields of each resource. */
 const STATE_TABLE = 'gh_search_indexes'
 
 /** The fields of an index whose table is created again. */
@@ -23,26 +22,18 @@ const OUTDATED = 'outdated'
 
 /** Rows that one transaction indexes: about 100 ms on SQLite. */
 const BATCH_ROWS = 1_000
-/** Rows between two lines of progress. */
-const PROGRESS_ROWS = 100_000
 
 const hasTextIds = ({ fields }: ResourceDefinition): boolean => fields.id!.idPrefix !== undefined
 
-interface IndexState {
-  readonly fields: string
-  readonly isComplete: boolean
+/** Returns the searched fields of each resource with words. */
+async function readState(db: Database): Promise<Map<string, string>> {
+  if (!(await tableExists(db, STATE_TABLE))) return new Map()
+  const rows = await db.arrays(sql`SELECT resource, fields FROM gh_search_indexes`)
+  return new Map(rows.map(([resource, fields]) => [String(resource), String(fields)]))
 }
 
-async function readState(db: Database): Promise<Map<string, IndexState>> {
-  if ((await db.columns(STATE_TABLE)).length === 0) return new Map()
-  const rows = await db.all(sql`SELECT resource, fields, last_scope FROM gh_search_indexes`)
-  return new Map(
-    rows.map(({ resource, fields, last_scope }) => [
-      String(resource),
-      { fields: String(fields), isComplete: last_scope === null },
-    ]),
-  )
-}
+const hasIndex = async (db: Database, resource: ResourceDefinition): Promise<boolean> =>
+  (await db.indexes(wordTable(resource))).length > 0
 
 /** Returns the resources whose rows are not indexed as declared. */
 export async function findOutdatedIndexes(
@@ -50,34 +41,31 @@ export async function findOutdatedIndexes(
   resources: readonly ResourceDefinition[],
 ): Promise<ResourceDefinition[]> {
   const states = await readState(db)
+  const pending = await listPendingFills(db, 'words')
   const outdated: ResourceDefinition[] = []
   for (const resource of resources) {
-    const { name } = resource
-    const state = states.get(name)
     // Without words the table stays: nodes of another declaration may still write to it.
     if (!hasWords(resource)) continue
-    if (state?.fields !== describeWords(resource) || !state.isComplete) outdated.push(resource)
-    else if ((await db.columns(wordTable(resource))).length === 0) outdated.push(resource)
+    const { name } = resource
+    const isCurrent = states.get(name) === describeWords(resource) && !pending.has(name)
+    if (!isCurrent || !(await hasIndex(db, resource))) outdated.push(resource)
   }
   return outdated
 }
 
-/** Returns what words follow from that another declaration stores, and this one does not. */
+/** Returns the searched fields of resources that differ from the declared ones. */
 export async function listOtherWords(
   db: Database,
   resources: readonly ResourceDefinition[],
-): Promise<(readonly [resource: string, words: string])[]> {
+): Promise<(readonly [ResourceDefinition, fields: string])[]> {
   const states = await readState(db)
   return resources.flatMap((resource) => {
-    const state = states.get(resource.name)
-    return state && !hasWords(resource) ? [[resource.name, state.fields] as const] : []
+    const fields = states.get(resource.name)
+    const own = hasWords(resource) ? describeWords(resource) : undefined
+    const isOther = fields !== undefined && fields !== own && fields !== OUTDATED
+    return isOther ? [[resource, fields] as const] : []
   })
 }
-
-/** Lets `fillSearchIndexes` index all rows again, beside the words that they have. */
-export const requestWords = (tx: Tx, { name }: ResourceDefinition): Promise<unknown> =>
-  tx.run(sql`UPDATE gh_search_indexes SET last_scope = -1, last_id = -1, last_key = ''
-    WHERE resource = ${name}`)
 
 /** Lets the start index the rows of the resources again. */
 export async function resetSearchIndexes(db: Database, names: readonly string[]): Promise<void> {
@@ -91,17 +79,21 @@ export async function resetSearchIndexes(db: Database, names: readonly string[])
   })
 }
 
-/** Brings the tables of words in line with the declaration, unless `pace` ends the work before. */
+/** Brings the tables of words in line with the declaration. */
 export async function fillSearchIndexes(
   db: Database,
   resources: readonly ResourceDefinition[],
   progress: (line: string) => void,
-  pace?: BatchPace,
 ): Promise<void> {
   for (const resource of await findOutdatedIndexes(db, resources)) {
-    if ((await pace?.()) === false) return
     await beginIndex(db, resource)
-    await fillIndex(db, resource, progress, pace)
+    const rows = await fillRequested(db, createWordFill(db, resource), progress)
+    if (!(await hasIndex(db, resource))) {
+      await db.migrate((_tx, ddl) => ddl(indexDdl(resource)))
+    }
+    if (rows === 0) continue
+    const names = wordSources(resource).names.join(', ')
+    progress(`table ${resource.name}: search index of ${names} created`)
   }
 }
 
@@ -127,17 +119,21 @@ async function beginIndex(db: Database, resource: ResourceDefinition): Promise<v
     const state = await tx.get(sql`SELECT fields FROM gh_search_indexes WHERE resource = ${name}`)
     const isPresent = (await db.columns(table)).length > 0
     if (isPresent && state?.fields === fields) return
-    await tx.run(sql`DELETE FROM gh_search_indexes WHERE resource = ${name}`)
     const isOutdated = state?.fields === OUTDATED
     if (isOutdated) await ddl(`DROP TABLE IF EXISTS ${table}`)
     if (isOutdated || !isPresent) {
       for (const statement of tableDdl(db, resource)) await ddl(statement)
     }
-    // The key before that of the first row.
-    await tx.run(sql`INSERT INTO gh_search_indexes (resource, fields, last_scope, last_id, last_key)
-      VALUES (${name}, ${fields}, -1, -1, '')`)
+    await storeFields(tx, resource)
+    await requestFill(tx, name, 'words')
   })
 }
+
+/** Stores from which fields the words of the rows are. */
+const storeFields = (tx: Tx, resource: ResourceDefinition): Promise<unknown> =>
+  tx.run(sql`INSERT INTO gh_search_indexes (resource, fields)
+    VALUES (${resource.name}, ${describeWords(resource)})
+    ON CONFLICT (resource) DO UPDATE SET fields = excluded.fields`)
 
 /** On SQLite the index follows the rows: sorting all entries at once is several times faster. */
 function tableDdl({ dialect }: Database, resource: ResourceDefinition): string[] {
@@ -162,77 +158,34 @@ function indexDdl(resource: ResourceDefinition): string {
 
 const textColumn = (name: string) => ({ name, type: 'text' })
 
-async function fillIndex(
-  db: Database,
-  resource: ResourceDefinition,
-  progress: (line: string) => void,
-  pace?: BatchPace,
-): Promise<void> {
+/** Returns the fill of the words of all rows. */
+export function createWordFill(db: Database, resource: ResourceDefinition): RowFill {
   const { name } = resource
-  const { fields, names } = wordSources(resource)
+  const { fields, wordsOf } = wordSources(resource)
   const index = createSearchIndex(resource)
   // A change of the row meanwhile waits, so that its words come last.
   const readPage = createRowPages(db, name, fields.join(', '), fields.map(textColumn))
-  let rows = 0
-  for (;;) {
-    if ((await pace?.()) === false) return
-    const batch = await db.write((tx) => fillBatch(tx, resource, index, readPage))
-    if (batch === undefined) break
-    const { count, isLast } = batch
-    rows += count
-    if (rows % PROGRESS_ROWS < count) progress(`table ${name}: ${rows} rows indexed`)
-    if (isLast) await finishIndex(db, resource)
+  return {
+    resource: name,
+    part: 'words',
+    done: 'indexed',
+    async fillBatch(tx, after) {
+      const { rows, next } = await readPage(tx, after, BATCH_ROWS)
+      const start = after ? sql`(scope, id) > (${after[0]!}, ${after[1]!})` : sql`scope >= 0`
+      const end = next ? sql`AND (scope, id) <= (${next[0]!}, ${next[1]!})` : sql``
+      // Nodes of another declaration delete rows without their words.
+      await tx.run(sql`DELETE FROM ${raw(wordTable(resource))} AS words WHERE ${start} ${end}
+        AND NOT EXISTS (SELECT 1 FROM ${raw(name)} AS item
+          WHERE item.scope = words.scope AND item.id = words.id)`)
+      const items = rows.map(([scope, id, ...cells]) => ({
+        scope: scope as number,
+        id: id as RowId,
+        words: wordsOf((field) => cells[fields.indexOf(field)]),
+      }))
+      await Promise.all(items.map(({ scope, id }) => index.remove(tx, scope, id)))
+      await index.add(tx, ...items)
+      return { count: rows.length, next }
+    },
+    complete: (tx) => storeFields(tx, resource),
   }
-  if (rows > 0) progress(`table ${name}: search index of ${names.join(', ')} created`)
-}
-
-/** Creates the index of words, and notes that all rows are indexed. */
-const finishIndex = (db: Database, resource: ResourceDefinition): Promise<void> =>
-  db.migrate(async (tx, ddl) => {
-    const isPresent = (await db.indexes(wordTable(resource))).length > 0
-    if (!isPresent) await ddl(indexDdl(resource))
-    await tx.run(sql`UPDATE gh_search_indexes SET last_scope = NULL
-      WHERE resource = ${resource.name} AND fields = ${describeWords(resource)}`)
-  })
-
-interface FilledBatch {
-  /** The indexed rows. */
-  readonly count: number
-  readonly isLast: boolean
-}
-
-/** Indexes the next rows. Returns undefined if all rows are indexed. */
-async function fillBatch(
-  tx: Tx,
-  resource: ResourceDefinition,
-  index: ReturnType<typeof createSearchIndex>,
-  readPage: ReadBytePage,
-): Promise<FilledBatch | undefined> {
-  const { name } = resource
-  const { fields, wordsOf } = wordSources(resource)
-  const column = raw(hasTextIds(resource) ? 'last_key' : 'last_id')
-  // The lock lets one node at a time index rows.
-  const state = await tx.lock<{ last_scope: Value; last: Value }>(
-    sql`SELECT last_scope, ${column} AS last FROM gh_search_indexes WHERE resource = ${name}`,
-  )
-  if (!state || state.last_scope === null) return undefined
-  const page = await readPage(tx, [state.last_scope, state.last], BATCH_ROWS)
-  const rows = page.rows.map(([scope, id, ...cells]) => ({
-    scope: scope as number,
-    id: id as RowId,
-    words: wordsOf((field) => cells[fields.indexOf(field)]),
-  }))
-  const isLast = page.next === undefined
-  const [scope, id] = page.next ?? page.rows.at(-1) ?? [state.last_scope, state.last]
-  const range = sql`(scope, id) > (${state.last_scope}, ${state.last})`
-  const end = isLast ? sql`` : sql`AND (scope, id) <= (${scope!}, ${id!})`
-  // Nodes of another declaration delete rows without their words.
-  await tx.run(sql`DELETE FROM ${raw(wordTable(resource))} AS words WHERE ${range} ${end}
-    AND NOT EXISTS (SELECT 1 FROM ${raw(name)} AS item
-      WHERE item.scope = words.scope AND item.id = words.id)`)
-  await Promise.all(rows.map((row) => index.remove(tx, row.scope, row.id)))
-  await index.add(tx, ...rows)
-  await tx.run(sql`UPDATE gh_search_indexes SET last_scope = ${scope}, ${column} = ${id}
-    WHERE resource = ${name}`)
-  return { count: rows.length, isLast }
 }

@@ -19,10 +19,13 @@ const serviceMigrations: Table = {
 
 const serviceAdditions: Table = {
   name: 'gh_service_additions',
-  row: 'A column that a declaration has added, so that the previous one can be started again.',
+  row:
+    'A column that a declaration has added, so that the previous one can be started again. ' +
+    '`computed`: 1 if the engine computes it, so that rows of nodes without it need a fill.',
   columns: {
     table_name: text.plain,
     column_name: text.plain,
+    computed: int.or(0),
   },
   key: ['table_name', 'column_name'],
   place: 'local',
@@ -31,48 +34,33 @@ const serviceAdditions: Table = {
   staysBehind: true,
 }
 
-const computedFills: Table = {
-  name: 'gh_computed_fills',
-  row: 'A resource whose rows lack computed values, and the last row that has them.',
+const fills: Table = {
+  name: 'gh_fills',
+  row:
+    'A fill of all rows of a resource that a start has begun and not ended, of computed ' +
+    '`columns` or of `words`, and the last filled row as JSON; empty: none.',
   columns: {
     resource: text.plain,
-    last_key: text.plain.orNull,
+    part: text.plain,
+    last_key: text.plain,
   },
-  key: ['resource'],
+  key: ['resource', 'part'],
   place: 'local',
   belongs: 'installation',
-  stays: 'until all rows have them',
+  stays: 'until all rows are filled',
 }
 
 const searchIndexes: Table = {
   name: 'gh_search_indexes',
-  row: 'The fields that the words of a resource are from, and the last row with words; null: all.',
+  row: 'The fields that the words of a resource are from.',
   columns: {
     resource: text.plain,
     fields: text.plain,
-    last_scope: int.orNull,
-    last_id: int.orNull,
-    last_key: text.plain.orNull,
   },
   key: ['resource'],
   place: 'local',
   belongs: 'installation',
   stays: 'for ever',
-}
-
-const awaitedFills: Table = {
-  name: 'gh_awaited_fills',
-  row:
-    'A computed column or what words follow from, which nodes without it do not write; when the ' +
-    'last one is gone, all rows of the resource are filled again (decision 0040).',
-  columns: {
-    resource: text.plain,
-    value: text.plain,
-  },
-  key: ['resource', 'value'],
-  place: 'local',
-  belongs: 'installation',
-  stays: 'until the fill begins',
 }
 
 export const ownKeys: Table = {
@@ -96,8 +84,7 @@ export const ownKeys: Table = {
 export const resourcesTables: readonly Table[] = [
   serviceMigrations,
   serviceAdditions,
-  computedFills,
+  fills,
   searchIndexes,
-  awaitedFills,
   ownKeys,
 ]

@@ -13,7 +13,8 @@ const jobMembers = {
     .describe(
       '`job`: enqueued by code; `event`: a handler of an event; `schedule`: recurring; `mail`; ' +
         '`replay`: replays and recoveries of webhooks of a customer; `request`: a request to a ' +
-        'route with steps, which the engine finishes.',
+        'route with steps, which the engine finishes; `fill`: completes rows that nodes of ' +
+        'another declaration wrote.',
     )
     .example('job'),
   name: b.text().example('send_receipt'),

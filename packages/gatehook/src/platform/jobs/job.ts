@@ -14,6 +14,7 @@ export const LANES = {
   stranger_mail: 5,
   replay: 10,
   deletion: 1,
+  fill: 1,
 } as const
 export type Lane = keyof typeof LANES
 
@@ -78,7 +79,8 @@ const ofMail = {
  * The kinds of jobs. Of the service's code: `job` (enqueued by code), `event` (handles an event),
  * `schedule` (recurs), `request` (a request whose route has steps). Of the engine: `mail` (to
  * accounts), `stranger_mail` (that clients without an account cause), `replay` (replays and
- * recoveries of a customer), `deletion` (of a customer), and `erasure` (of a person).
+ * recoveries of a customer), `deletion` (of a customer), `erasure` (of a person), and `fill` (of rows
+ * that nodes of another declaration wrote).
  */
 const KINDS = {
   job: ofService,
@@ -108,6 +110,7 @@ const KINDS = {
   deletion: ofDeletion,
   /** Its input has values of the person, in which it finds their other occurrences. */
   erasure: { ...ofDeletion, isPersonal: true },
+  fill: { ...ofService, lane: 'fill' },
 } as const satisfies Readonly<Record<string, JobPolicy>>
 
 export type JobKind = keyof typeof KINDS
@@ -160,7 +163,7 @@ export interface NewJob {
   readonly runAt?: number | undefined
   /** Jobs with the same key run one after the other. */
   readonly rowKey?: string | undefined
-  /** A waiting job with the same key does the work of this one, too: no further one is stored. */
+  /** A waiting job with the same key and input does its work, too: no further one is stored. */
   readonly isMerged?: true
   /** The name of a recurring job, or of its run for a customer and mode, of which one waits. */
   readonly schedule?: string | undefined

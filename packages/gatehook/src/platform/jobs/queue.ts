@@ -4,7 +4,14 @@ import { Failure } from '../../kernel/failure.ts'
 import { createIdSequence } from '../../kernel/id.ts'
 import type { Random } from '../../kernel/random.ts'
 import type { Tx } from '../storage/database.ts'
-import { INPUT_MAX_BYTES, type JobCaller, type Lane, type NewJob, policyOf } from './job.ts'
+import {
+  INPUT_MAX_BYTES,
+  type JobCaller,
+  type JobKind,
+  type Lane,
+  type NewJob,
+  policyOf,
+} from './job.ts'
 import { insertJob, lockLastOf } from './store.ts'
 
 /**
@@ -26,7 +33,7 @@ export function setJobCaller(tx: Tx, caller: JobCaller): void {
 }
 
 interface QueueDeps {
-  readonly clock: Clock
+  readonly clock: Pick<Clock, 'now'>
   readonly random: Random
   /** Wakes the runner of the lane of this node. */
   readonly wake: (lane: Lane) => void
@@ -40,13 +47,28 @@ export function createEnqueue({ clock, random, wake }: QueueDeps): EnqueueJob {
     }
     const now = clock.now()
     const before = job.rowKey === undefined ? undefined : await lockLastOf(tx, job.rowKey)
-    if (job.isMerged && before?.state === 'waiting') return before.id
+    const isTwin = before?.state === 'waiting' && before.input === job.input
+    if (job.isMerged && isTwin) return before.id
     const id = nextId(now)
     const times = { runAt: job.runAt ?? now, createdAt: now }
     const caller = job.caller ?? (tx as CallerTx)[CALLER]
     await insertJob(tx, { ...job, ...times, id, caller, isBlocked: before !== undefined })
     tx.afterCommit(() => wake(policyOf(job.kind).lane))
     return id
+  }
+}
+
+/** Enqueues the jobs of the installation with these names, unless they wait. */
+export async function enqueueNamed(
+  tx: Tx,
+  enqueue: EnqueueJob,
+  kind: JobKind,
+  names: Iterable<string>,
+): Promise<void> {
+  // In one order, so that nodes do not wait for each other.
+  for (const name of [...new Set(names)].toSorted()) {
+    const job = { kind, name, scope: undefined, input: '{}', rowKey: `${kind} ${name}` }
+    await enqueue(tx, { ...job, isMerged: true })
   }
 }
 

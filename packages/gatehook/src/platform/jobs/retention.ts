@@ -7,6 +7,8 @@ import { purgeSteps } from './steps-store.ts'
 import { failOverdue, OVERDUE_FOR_MS, overdueRuns } from './store.ts'
 import { jobs, servedTimes } from './tables.ts'
 
+/** A fill waits for a node whose declaration has the value, also after months. */
+const ENDLESS: ReadonlySet<Lane> = new Set(['fill'])
 /** Slices of one lane in one run. */
 const SLICES_MAX = 100
 
@@ -17,6 +19,7 @@ export async function purgeJobs(db: Database, clock: Clock): Promise<number> {
   await purgeSteps(db, { now, overdueBefore: now - OVERDUE_FOR_MS })
   const purgedRuns = await purgeInSlices(db, overdueRuns(now - OVERDUE_FOR_MS))
   for (const lane of Object.keys(LANES) as Lane[]) {
+    if (ENDLESS.has(lane)) continue
     for (let slice = 0; slice < SLICES_MAX; slice++) {
       const fail = { lane, before: now - OVERDUE_FOR_MS, now, error: reason }
       if ((await db.write((tx) => failOverdue(tx, fail))) < PURGE_SLICE_ROWS) break

@@ -53,12 +53,12 @@ export const insertJob = (tx: Tx, { caller = ENGINE, ...job }: JobInsert) =>
     ]),
   )
 
-const lastOf = prepareStatement(`SELECT id, state FROM gh_jobs
+const lastOf = prepareStatement(`SELECT id, state, input FROM gh_jobs
   WHERE row_key = ? AND ended_at IS NULL ORDER BY no DESC LIMIT 1`)
 
 /** Locks the last job of a row key that has not ended: its end then sees the new job. */
 export const lockLastOf = (tx: Tx, rowKey: string) =>
-  tx.lock<{ id: string; state: string }>(lastOf([rowKey]))
+  tx.lock<{ id: string; state: string; input: string }>(lastOf([rowKey]))
 
 const unblock = prepareStatement(`UPDATE gh_jobs SET blocked = 0 WHERE blocked = 1
   AND no = (SELECT MIN(no) FROM gh_jobs WHERE row_key = ? AND ended_at IS NULL)`)

@@ -23,6 +23,7 @@ const KINDS: Readonly<Record<string, string>> = {
   job: 'enqueued by code',
   event: 'handles an event',
   schedule: 'recurring',
+  fill: 'completes rows',
 }
 
 export const kindWords = (kind: string): string => KINDS[kind] ?? kind

@@ -1,0 +1,25 @@
+/** Assembles the jobs that work on tables in use: the rest of a start, beside requests. */
+import { createRefillHandlers, requestRefills } from '../declare/resources/refills.ts'
+import { BATCH_REST } from '../kernel/pace.ts'
+import type { JobQueue } from '../platform/jobs/queue.ts'
+import type { Component, Foundation } from './foundation.ts'
+import { createJobLane } from './job-lane.ts'
+import type { PreparedDatabase } from './prepare-database.ts'
+
+/** The components start when the registry has this node, and before it serves. */
+export async function assembleTableWork(
+  foundation: Foundation,
+  { service }: Pick<PreparedDatabase, 'service'>,
+  { queue }: { readonly queue: JobQueue },
+): Promise<readonly Component[]> {
+  const { db, clock } = foundation
+  const { enqueue } = queue
+  const createFillLane = (rest: number) => {
+    const handlers = createRefillHandlers({ ...foundation, service, rest })
+    return createJobLane(foundation, { lane: 'fill', handlers, queue })
+  }
+  // No other process writes, so the rows are complete before the first request.
+  if (!db.dialect.shared) await createFillLane(0).runDue()
+  const start = () => requestRefills(db, service.resources, { nowMs: clock.now(), enqueue })
+  return [{ start }, createFillLane(BATCH_REST).component]
+}
