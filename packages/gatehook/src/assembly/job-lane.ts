@@ -32,12 +32,14 @@ interface LaneAssembly {
   readonly handlers: readonly JobHandler[]
   readonly queue: JobQueue
   readonly isOutward?: boolean
+  /** How long a draining node waits for running jobs. */
+  readonly drainLimitMs?: number
 }
 
 /** A lane without handlers runs no statement. */
 export function createJobLane(
   { db, clock, random, log, delivers = true }: Foundation,
-  { lane, handlers, queue, isOutward = false }: LaneAssembly,
+  { lane, handlers, queue, isOutward = false, drainLimitMs = DRAIN_LIMIT_MS }: LaneAssembly,
 ): JobLane {
   const findCustomer = (scope: Scope) => findCustomerOf(db, scope)
   const deps = { db, clock, random, log, lane, handlers, findCustomer, enqueue: queue.enqueue }
@@ -79,7 +81,7 @@ export function createJobLane(
       queue.follow(lane, undefined)
       await loop?.stop()
       await runner
-        ?.drain(DRAIN_LIMIT_MS)
+        ?.drain(drainLimitMs)
         .catch((err: unknown) =>
           log.warn({ err }, 'jobs could not be returned; another node takes them over'),
         )

@@ -97,7 +97,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     log.info({ columns }, 'another declaration has added columns that this one lacks; they stay')
   }
   await moveSignInNames(db, service)
-  const indexes = createIndexBuilder({ db, log, changes })
+  const indexes = createIndexBuilder({ db, clock, log, changes })
   const retentionDays = config.auditRetentionDays
   const node = nodeNameOf(config)
   const trail = await openAuditTrail({ db, clock, random, vault, log, node, retentionDays })

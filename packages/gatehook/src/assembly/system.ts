@@ -98,13 +98,11 @@ export function assembleSystem(
     },
     start() {
       trail.start()
-      indexes.start()
       if (keeper) stopClock = followClock(keeper, log)
       const report = reportLostEvents({ db, log, clock, random, trail, recent })
       stopPromotions = followPromotions({ db, log, report })
     },
     async stop() {
-      await indexes.stop()
       await stopClock()
       await stopPromotions()
       await keys.idle()

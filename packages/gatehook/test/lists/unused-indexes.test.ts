@@ -3,28 +3,24 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import { createIndexBuilder } from '../../src/declare/resources/index-builds.ts'
+import { Continuation, type JobAttempt } from '../../src/platform/jobs/job.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 
-test('a started service drops unused indexes after a delay', async () => {
+test('a started service drops unused indexes after an hour', async () => {
+  const dropped: string[] = []
+  const dropIndexes = async (names: readonly string[]) => void dropped.push(...names)
+  const db = { dropIndexes } as unknown as Database
+  let now = 1_000
+  const clock = { now: () => now, elapsedMs: () => 0 }
   const changes = { missing: [], unused: ['notes_by_size'] }
-  const open = (dropDelayMs?: number) => {
-    const { promise: dropped, resolve } = Promise.withResolvers<readonly string[]>()
-    let drops = 0
-    const dropIndexes = async (names: readonly string[]) => {
-      drops++
-      resolve(names)
-    }
-    const db = { dropIndexes } as unknown as Database
-    const builder = createIndexBuilder({ db, log: quietLog, changes, dropDelayMs })
-    return { builder, dropped, countDrops: () => drops }
-  }
-  const early = open()
-  await early.builder.finish(() => {})
-  early.builder.start()
-  await early.builder.stop()
-  assert.equal(early.countDrops(), 0)
-  const late = open(0)
-  late.builder.start()
-  assert.deepEqual(await late.dropped, changes.unused)
-  await late.builder.stop()
+  const { handlers, finish } = createIndexBuilder({ db, clock, log: quietLog, changes })
+  await finish(() => {})
+  const [{ name, run } = assert.fail()] = handlers
+  assert.equal(name, 'drop notes_by_size')
+  const early = await run({} as JobAttempt)
+  assert.ok(early instanceof Continuation)
+  assert.deepEqual([early.continueAt, dropped], [3_601_000, []])
+  now = early.continueAt
+  assert.equal(await run({} as JobAttempt), undefined)
+  assert.deepEqual(dropped, changes.unused)
 })

@@ -150,6 +150,19 @@ test('one node creates an index, and the others use it', async (t) => {
   for (const node of nodes) assert.equal(await statusOf(node, `${PATH}?sort=size&limit=2`), 200)
 })
 
+test('a running node creates an index by a job, which operators see', async (t) => {
+  const { first } = await openFirst(t)
+  const next = await open(t, after, first.url)
+  await next.app.work()
+  const admin = next.as(await next.key({ scopes: ['admin'], mode: 'live' }))
+  const readJobs = async () => (await admin.get('/admin/jobs?kind=index')).body.data
+  const [job] = await eventually(readJobs, ([row]) => row?.state === 'done', WITHIN_MS)
+  assert.equal(job.name, 'notes_by_size')
+  assert.deepEqual(await first.app.db.indexes('notes'), ['notes_by_size'])
+  const readBuilds = async () => (await admin.get('/admin/system')).body.index_builds
+  await eventually(readBuilds, (builds) => builds.length === 0, WITHIN_MS)
+})
+
 test('an index whose build was interrupted is created again', async (t) => {
   const { first, other } = await openFirst(t)
   const next = await open(t, after, first.url)

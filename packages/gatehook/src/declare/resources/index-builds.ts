@@ -1,11 +1,14 @@
 /**
- * Creates the indexes of tables in use. On PostgreSQL a started service does so beside requests:
- * until an index exists, lists that need it are read within the bounds of §7.10. One node creates
- * an index, and the others notice that it exists.
+ * Creates the indexes of tables in use. On PostgreSQL jobs of a started service do so beside
+ * requests: until an index exists, lists that need it are read within the bounds of §7.10.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
+import { Continuation, type JobAttempt, type JobHandler } from '../../platform/jobs/job.ts'
+import { selectIsRunning } from '../../platform/jobs/store.ts'
 import type { Database, IndexBuild } from '../../platform/storage/database.ts'
+import type { PolledValue } from '../../platform/storage/shared-poll.ts'
 import { indexKey } from '../../protocol/lists/collection.ts'
 import type { MissingIndex } from './table-plan.ts'
 
@@ -20,16 +23,15 @@ export const NO_INDEX_CHANGES: IndexChanges = { missing: [], unused: [] }
 
 /** The time between two looks at the indexes of the database, and at the progress of a build. */
 const POLL_MS = 1_000
-/** Pauses after a failed build, for example on a full disk. */
-const RETRY_MS = 5_000
-const RETRY_MAX_MS = 10 * 60_000
+/** A job looks again after this time while another session creates indexes. */
+const LOOK_MS = 10_000
 /**
  * Nodes of the previous declaration end within this. Until then their lists may use an index that
  * is unused in this one.
  */
 const DROP_DELAY_MS = 60 * 60_000
-/** The log reports the progress of a long build. */
-const LOG_EVERY_MS = 30_000
+/** A build takes as long as the table and open transactions require. */
+const TIMEOUT_MS = 14 * 86_400_000
 
 /** SQLite creates an index of this many rows in about 0.1 s; only PostgreSQL reports progress. */
 const LONG_BUILD_ROWS = 100_000
@@ -37,7 +39,6 @@ const LONG_BUILD_ROWS = 100_000
 interface BuildOptions {
   readonly onProgress?: (line: string) => void
   readonly onReady?: (index: MissingIndex) => void
-  readonly signal?: AbortSignal
 }
 
 /** Creates indexes, or waits until another node has created them. */
@@ -46,18 +47,10 @@ export async function buildIndexes(
   indexes: readonly MissingIndex[],
   options: BuildOptions = {},
 ): Promise<void> {
-  const { onReady = () => {}, signal } = options
-  let waiting = indexes
-  let current: MissingIndex | undefined
-  while (waiting.length > 0 && !signal?.aborted) {
-    const missing = await listMissing(db, waiting)
-    for (const index of waiting) if (!missing.includes(index)) onReady(index)
-    waiting = missing
-    const [next] = waiting
-    if (next === undefined) return
-    if (next !== current) await announceBuild(db, next, options)
-    current = next
-    if (!(await buildNext(db, next, options))) await pause(POLL_MS, signal)
+  for (const index of indexes) {
+    await announceBuild(db, index, options)
+    while (!(await buildIndex(db, index, options))) await pause()
+    options.onReady?.(index)
   }
 }
 
@@ -70,27 +63,16 @@ async function announceBuild(
   if (rows >= LONG_BUILD_ROWS) onProgress(`index ${name} of table ${table}: up to ${rows} rows`)
 }
 
-async function listMissing(
-  db: Database,
-  indexes: readonly MissingIndex[],
-): Promise<readonly MissingIndex[]> {
-  const names = new Set<string>()
-  for (const table of new Set(indexes.map(({ table }) => table))) {
-    for (const name of await db.indexes(table)) names.add(name)
-  }
-  return indexes.filter(({ name }) => !names.has(name))
-}
-
-/** Creates one index. Returns false if another node creates indexes now. */
-async function buildNext(
+/** Creates an index, unless it exists. Returns false if another node creates indexes now. */
+async function buildIndex(
   db: Database,
   index: MissingIndex,
-  { onProgress = () => {}, signal }: BuildOptions,
+  { onProgress = () => {} }: BuildOptions,
 ): Promise<boolean> {
   const watch = new AbortController()
   const watching = watchBuild(db, onProgress, watch.signal)
   try {
-    return await db.createIndexes([index], signal)
+    return await db.createIndexes([index])
   } finally {
     watch.abort()
     await watching
@@ -104,7 +86,7 @@ async function watchBuild(
   signal: AbortSignal,
 ): Promise<void> {
   for (;;) {
-    await pause(POLL_MS, signal)
+    await pause(signal)
     if (signal.aborted) return
     // Progress is no reason to stop a build.
     const builds = await db.indexBuilds().catch(() => [])
@@ -119,8 +101,8 @@ export function describeBuild({ table, name, phase, fraction, waitsFor }: IndexB
   return `index ${name} of table ${table}: ${percent}, ${phase}${reason}`
 }
 
-const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
-  delay(ms, undefined, { ref: false, ...(signal && { signal }) }).catch(() => undefined)
+const pause = (signal?: AbortSignal): Promise<void> =>
+  delay(POLL_MS, undefined, { ref: false, ...(signal && { signal }) }).catch(() => undefined)
 
 interface MissingIndexState {
   readonly table: string
@@ -137,60 +119,67 @@ export interface IndexBuilder {
   finish(onProgress: (line: string) => void, onReady?: (line: string) => void): Promise<void>
   /** Returns the missing indexes with the progress of their builds, by any node. */
   report(): Promise<readonly MissingIndexState[]>
-  /** Creates the missing indexes in the background; drops the unused ones after an hour. */
-  start(): void
-  /** Ends the background work; a build that this node began continues in the database. */
-  stop(): Promise<void>
+  /** The jobs that create the missing indexes, and drop the unused ones after an hour. */
+  readonly handlers: readonly JobHandler[]
+  /** Looks at the missing indexes with each poll of the node: any node creates them. */
+  readonly polled: readonly PolledValue[]
 }
 
 interface IndexBuilderDeps {
   readonly db: Database
+  readonly clock: Clock
   readonly log: Log
   readonly changes: IndexChanges
-  /** Default: an hour. */
-  readonly dropDelayMs?: number | undefined
 }
 
 export function createIndexBuilder(deps: IndexBuilderDeps): IndexBuilder {
-  const { db, log, changes, dropDelayMs = DROP_DELAY_MS } = deps
+  const { db, clock, log, changes } = deps
   const keys = new Map<string, Set<string>>()
   for (const { table, columns } of changes.missing) {
     keys.set(table, (keys.get(table) ?? new Set()).add(indexKey(columns)))
   }
-  const onReady = ({ table, columns }: MissingIndex) => keys.get(table)?.delete(indexKey(columns))
-  const stopping = new AbortController()
-  let running: Promise<void> | undefined
-  const run = async () => {
-    const info = (line: string) => log.info(line)
-    const onProgress = limitRate(info)
-    for (const { name, table } of changes.missing)
-      info(`index ${name} of table ${table} is missing`)
-    for (let failures = 0; !stopping.signal.aborted; failures++) {
-      try {
-        const { signal } = stopping
-        await buildIndexes(db, changes.missing, { onReady: reportReady(info), onProgress, signal })
-        if (changes.unused.length > 0) await pause(dropDelayMs, signal)
-        if (changes.unused.length > 0 && !signal.aborted) await db.dropIndexes(changes.unused)
-        return
-      } catch (error) {
-        if (stopping.signal.aborted) return
-        log.error({ err: error }, 'an index cannot be created; another attempt follows')
-      }
-      await pause(Math.min(RETRY_MS * 2 ** failures, RETRY_MAX_MS), stopping.signal)
-    }
-  }
   const reportReady = (report: (line: string) => void) => (index: MissingIndex) => {
-    onReady(index)
+    keys.get(index.table)?.delete(indexKey(index.columns))
     report(`index ${index.name} of table ${index.table} is ready`)
   }
+  const listOpen = () =>
+    changes.missing.filter(({ table, columns }) => keys.get(table)!.has(indexKey(columns)))
+  const look = async () => {
+    const onReady = reportReady((line) => log.info(line))
+    for (const index of listOpen())
+      if ((await db.indexes(index.table)).includes(index.name)) onReady(index)
+  }
+  const dropAt = clock.now() + DROP_DELAY_MS
+  const handlers = [
+    ...changes.missing.map((index) => ({
+      name: index.name,
+      async run({ signal }: JobAttempt) {
+        // Its lock is stronger than the claim of a job: it lasts as long as the server builds.
+        const isBuilt = await db.createIndexes([index], signal)
+        return isBuilt ? undefined : new Continuation(clock.now() + LOOK_MS)
+      },
+    })),
+    ...changes.unused.map((name) => ({
+      name: `drop ${name}`,
+      async run() {
+        if (clock.now() < dropAt) return new Continuation(dropAt)
+        return db.dropIndexes([name])
+      },
+    })),
+  ].map(
+    (handler): JobHandler => ({
+      kind: 'index',
+      attempts: Number.POSITIVE_INFINITY,
+      timeoutMs: TIMEOUT_MS,
+      ...handler,
+    }),
+  )
   return {
     missingIndexes: keys,
     finish: (onProgress, report = () => {}) =>
       buildIndexes(db, changes.missing, { onReady: reportReady(report), onProgress }),
     async report() {
-      const isMissing = ({ table, columns }: MissingIndex) =>
-        keys.get(table)!.has(indexKey(columns))
-      const missing = changes.missing.filter(isMissing)
+      const missing = listOpen()
       if (missing.length === 0) return []
       const builds = await db.indexBuilds()
       return missing.map(({ table, name }) => {
@@ -199,21 +188,10 @@ export function createIndexBuilder(deps: IndexBuilderDeps): IndexBuilder {
         return { table, name, phase, progress, waitsFor }
       })
     },
-    start() {
-      if (changes.missing.length + changes.unused.length > 0) running ??= run()
-    },
-    async stop() {
-      stopping.abort()
-      await running
-    },
-  }
-}
-
-/** Passes at most one line per `LOG_EVERY_MS`, counted in polls, which have a fixed distance. */
-function limitRate(log: (line: string) => void): (line: string) => void {
-  let count = 0
-  return (line) => {
-    count++
-    if (count % (LOG_EVERY_MS / POLL_MS) === 0) log(line)
+    handlers,
+    polled:
+      changes.missing.length === 0
+        ? []
+        : [{ select: () => selectIsRunning('index'), receive: look }],
   }
 }

@@ -25,7 +25,7 @@ export const failedJobs: AttentionKind = async ({ db }, now) => {
 }
 
 /** Mail has an alert: strangers choose some of its recipients. */
-const RETRIED_LANES = ['deletion', 'fill', 'service', 'request', 'replay'] as const
+const RETRIED_LANES = ['deletion', 'fill', 'index', 'service', 'request', 'replay'] as const
 
 /** Jobs whose last attempt failed, and which run again. */
 export const failingJobs: AttentionKind = async ({ db }, now) => {

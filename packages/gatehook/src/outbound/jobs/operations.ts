@@ -14,7 +14,7 @@ const jobMembers = {
       '`job`: enqueued by code; `event`: a handler of an event; `schedule`: recurring; `mail`; ' +
         '`replay`: replays and recoveries of webhooks of a customer; `request`: a request to a ' +
         'route with steps, which the engine finishes; `fill`: completes rows that nodes of ' +
-        'another declaration wrote.',
+        'another declaration wrote; `index`: creates or drops an index of a table in use.',
     )
     .example('job'),
   name: b.text().example('send_receipt'),

@@ -15,6 +15,7 @@ export const LANES = {
   replay: 10,
   deletion: 1,
   fill: 1,
+  index: 1,
 } as const
 export type Lane = keyof typeof LANES
 
@@ -79,8 +80,8 @@ const ofMail = {
  * The kinds of jobs. Of the service's code: `job` (enqueued by code), `event` (handles an event),
  * `schedule` (recurs), `request` (a request whose route has steps). Of the engine: `mail` (to
  * accounts), `stranger_mail` (that clients without an account cause), `replay` (replays and
- * recoveries of a customer), `deletion` (of a customer), `erasure` (of a person), and `fill` (of rows
- * that nodes of another declaration wrote).
+ * recoveries of a customer), `deletion` (of a customer), `erasure` (of a person), `fill` (of rows
+ * that nodes of another declaration wrote), and `index` (of a table in use).
  */
 const KINDS = {
   job: ofService,
@@ -111,6 +112,7 @@ const KINDS = {
   /** Its input has values of the person, in which it finds their other occurrences. */
   erasure: { ...ofDeletion, isPersonal: true },
   fill: { ...ofService, lane: 'fill' },
+  index: { ...ofService, lane: 'index' },
 } as const satisfies Readonly<Record<string, JobPolicy>>
 
 export type JobKind = keyof typeof KINDS

@@ -24,6 +24,7 @@ const KINDS: Readonly<Record<string, string>> = {
   event: 'handles an event',
   schedule: 'recurring',
   fill: 'completes rows',
+  index: 'changes an index',
 }
 
 export const kindWords = (kind: string): string => KINDS[kind] ?? kind
