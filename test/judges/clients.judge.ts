@@ -6,13 +6,14 @@
  * folder that has tools, dependencies and clients after the run; default: a temporary one.
  */
 import assert from 'node:assert/strict'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { hotel } from '../../packages/gatehook/examples/bookings/service.ts'
 import { marketplace } from '../../packages/gatehook/examples/marketplace/service.ts'
 import { api } from '../../packages/gatehook/service/service.ts'
 import type { Service } from '../../packages/gatehook/src/declare/resources/service.ts'
+import { installDotnet } from '../outside/dotnet.ts'
 import { environment, npm, output } from '../outside/stage.ts'
 import { emptyFolder } from '../rig/cleanup.ts'
 import { openService } from '../rig/service.ts'
@@ -50,6 +51,7 @@ function programFor({ version, rows, row, caption }: Subject, file: string): str
     ['Widgets', capital(rows)],
     ['widget', row],
     ['Widget', capital(row)],
+    ['Caption_', capital(caption)],
     ['Caption', capital(camel(caption))],
     ['caption', caption],
   ]
@@ -75,6 +77,7 @@ const PUBLISHED = 'api.json'
 const PLAIN = 'plain.json'
 
 const python = (name: string) => join(root, 'venv/bin', name)
+const dotnet = python('dotnet')
 
 async function runPython({ run, write }: Bench, file: string): Promise<string> {
   write(file)
@@ -96,6 +99,14 @@ async function runTypeScript({ run, tool, write }: Bench, file: string): Promise
   await tool('tsc', ...words.split(' '), ...places.split(' '), file)
   await tool('esbuild', file, '--bundle', '--platform=node', '--format=esm', '--outfile=out.mjs')
   return run(process.execPath, 'out.mjs')
+}
+
+/** Writes the document as OpenAPI 3.0; objects with further members would be maps. */
+async function writeOpenApi30(folder: string, tool: Bench['tool']): Promise<void> {
+  await tool('openapi-down-convert', '--input', PLAIN, '--output', 'plain30.json')
+  const document = readFileSync(join(folder, 'plain30.json'), 'utf8')
+  const closed = document.replace(/"additionalProperties": true,\n/g, '')
+  writeFileSync(join(folder, 'plain30.json'), closed)
 }
 
 const SWAGGER_CODEGEN = 'io.swagger.codegen.v3:swagger-codegen-cli:3.0.61'
@@ -179,12 +190,8 @@ const judges: Readonly<Record<string, (bench: Bench) => Promise<string>>> = {
     return bench.run('mvn', '-q', 'exec:java', '-Dexec.mainClass=Judge')
   },
   'swagger-codegen': async ({ folder, run, tool, write }) => {
-    // It reads OpenAPI 3.0, writes an object with further members as a map, and names an annotation
-    // that Java lacks since 11.
-    await tool('openapi-down-convert', '--input', PLAIN, '--output', 'plain30.json')
-    const document = readFileSync(join(folder, 'plain30.json'), 'utf8')
-    const closed = document.replace(/"additionalProperties": true,\n/g, '')
-    writeFileSync(join(folder, 'plain30.json'), closed)
+    // It reads OpenAPI 3.0, and names an annotation that Java lacks since 11.
+    await writeOpenApi30(folder, tool)
     const artifact = `-Dartifact=${SWAGGER_CODEGEN}`
     await run('mvn', '-q', 'dependency:copy', artifact, '-DoutputDirectory=.')
     const jar = `${SWAGGER_CODEGEN.split(':').slice(1).join('-')}.jar`
@@ -195,10 +202,26 @@ const judges: Readonly<Record<string, (bench: Bench) => Promise<string>>> = {
     await run('mvn', '-q', '-DskipTests', 'compile')
     return run('mvn', '-q', 'exec:java', '-Dexec.mainClass=SwaggerJudge')
   },
-  // Generated only: the SDK of .NET is not among the required programs.
-  csharp: async ({ generate, folder }) => {
-    await generate(PUBLISHED, 'csharp', 'generated', ONE_PARAMETER)
-    return existsSync(join(folder, 'generated/src/Org.OpenAPITools/Api')) ? 'ok' : 'no client'
+  csharp: async ({ generate, folder, run, write }) => {
+    // The default library sends every credential of a document; retries need a further package.
+    const options = ['--library', 'httpclient', '--additional-properties=supportsRetry=false']
+    const unused = 'src/Org.OpenAPITools/Client/RetryConfiguration.cs'
+    options.push('--openapi-generator-ignore-list', unused)
+    await generate(PUBLISHED, 'csharp', 'generated', ...options)
+    const client = join(folder, 'generated/src/Org.OpenAPITools')
+    const files = readdirSync(client, { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.cs'))
+      .map((path) => join(client, path))
+    return run(dotnet, 'compile', write('Judge.cs'), ...files)
+  },
+  nswag: async ({ folder, run, tool, write }) => {
+    await writeOpenApi30(folder, tool)
+    const words = ['/input:plain30.json', '/output:client.cs', '/namespace:Api']
+    const style = ['/className:ApiClient', '/operationGenerationMode:SingleClientFromOperationId']
+    const nswag = join(root, 'dotnet/node_modules/.bin/nswag')
+    const options = ['/generateOptionalParameters:true', '/runtime:Net90']
+    await run(nswag, 'openapi2csclient', ...words, ...style, ...options)
+    return run(dotnet, 'compile', write('NswagJudge.cs'), 'client.cs')
   },
 }
 
@@ -211,6 +234,9 @@ before(async () => {
   await output(root, environment(NODE), 'python3', '-m', 'venv', 'venv')
   const packages = ['openapi-python-client==0.29.1', 'ruff==0.17.6']
   await output(root, environment(NODE), python('pip'), 'install', '--quiet', ...packages)
+  if (selected.some((name) => name === 'csharp' || name === 'nswag')) {
+    await installDotnet(join(root, 'dotnet'), join(root, 'venv'))
+  }
 })
 
 for (const subject of subjects) {

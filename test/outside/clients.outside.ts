@@ -1,8 +1,8 @@
 /**
  * `npm run test:outside`: the commands of docs/guides/generated-clients.md, as printed, write two
  * clients of a running service for each of Python, Go, Java and C#. The client in Python calls the
- * service; `npm run test:judges` compiles the others. Needs the registries of npm and PyPI, Maven
- * Central and the proxy of Go, with Java, Maven, Go and Python.
+ * service; `npm run test:judges` compiles the others, and calls three services with them. Needs the
+ * registries of npm and PyPI, Maven Central and the proxy of Go, with Java, Maven, Go and Python.
  */
 import assert from 'node:assert/strict'
 import { cpSync, readFileSync } from 'node:fs'
@@ -11,6 +11,7 @@ import { after, test } from 'node:test'
 import { blocksOf } from '../docs/snippets.ts'
 import { emptyFolder } from '../rig/cleanup.ts'
 import { openService } from '../rig/service.ts'
+import { installDotnet } from './dotnet.ts'
 import { environment, output } from './stage.ts'
 
 const NODE = dirname(process.execPath)
@@ -25,7 +26,7 @@ const CLIENTS = [
   'java/src/main/java/org/openapitools/client/api/OrdersApi.java',
   'java_swagger/src/main/java/io/swagger/client/api/OrdersApi.java',
   'csharp/src/Org.OpenAPITools/Api/OrdersApi.cs',
-  'csharp_swagger/src/IO.Swagger/Api/OrdersApi.cs',
+  'nswag.cs',
 ]
 
 const folder = emptyFolder({ after })
@@ -44,6 +45,7 @@ test('the commands of the guide write two clients for each of four languages', a
   const variables = { URL: url, KEY: await service.key() }
   const env = environment([join(folder, 'venv/bin'), NODE].join(delimiter), variables)
   await output(folder, env, 'python3', '-m', 'venv', 'venv')
+  await installDotnet(join(folder, 'dotnet'), join(folder, 'venv'))
   for (const commands of readCommands()) await output(folder, env, 'sh', '-ec', commands)
   for (const path of CLIENTS) {
     assert.match(readFileSync(join(folder, path), 'utf8'), /create_?order|order_?create/i, path)
