@@ -12,6 +12,7 @@ import { typesModules, typesOf } from './page-types.ts'
 import { figuresIn, performancePage, readPerformance, valueText } from './performance.ts'
 import { performanceSvg } from './performance-svg.ts'
 import { permissionsPage } from './permissions.ts'
+import { readmeFigures } from './readme-figures.ts'
 import { rulesPage } from './rules-page.ts'
 import { schemaPage } from './schema.ts'
 
@@ -45,12 +46,16 @@ export function pages(): Page[] {
   ]
 }
 
-/** The page of performance and its plot, once a run is stored. */
+/** The page of performance, its plot and the table of the README, once a run is stored. */
 function performancePages(): Page[] {
   const performance = readPerformance()
   if (!performance) return []
-  const plot = performanceSvg(figuresIn(performance), valueText)
+  const figures = figuresIn(performance)
+  const plot = performanceSvg(figures, valueText)
+  const readme = new URL('../../README.md', import.meta.url)
+  const table = readmeFigures(figures)
   return [
+    { file: readme, text: withBlock(readFileSync(readme, 'utf8'), 'figures', table) },
     { file: reference('performance.md'), text: performancePage(performance) },
     { file: new URL('../images/performance.svg', import.meta.url), text: plot },
   ]
