@@ -24,10 +24,14 @@ export const body = (): string =>
 
 export const MASTER_SECRET = 'the master secret of the bench, long enough'
 
+/** The id and name of the node of a bench, which `fill.ts` registers. */
+export const NODE = 'bench'
+
 /** Returns the settings of an engine for the benchmark. */
 export const engineSettings = (databaseUrl: string) => ({
   database: { url: databaseUrl },
-  nodeName: 'bench',
+  node: NODE,
+  nodeName: NODE,
   masterSecrets: [MASTER_SECRET],
   secretFile: undefined,
   testClock: false,

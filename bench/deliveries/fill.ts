@@ -16,10 +16,11 @@ import {
   saveTopics,
 } from '../../packages/gatehook/src/outbound/deliveries/outbox.ts'
 import { addSecret } from '../../packages/gatehook/src/outbound/deliveries/registration-store.ts'
+import { storeNode } from '../../packages/gatehook/src/platform/nodes/registry.ts'
 import type { Database } from '../../packages/gatehook/src/platform/storage/database.ts'
 import { openDatabase } from '../../packages/gatehook/src/platform/storage/open.ts'
 import { sql } from '../../packages/gatehook/src/platform/storage/sql.ts'
-import { MASTER_SECRET, OBJECT, SECRET } from './common.ts'
+import { MASTER_SECRET, NODE, OBJECT, SECRET } from './common.ts'
 
 const BATCH = 500
 
@@ -74,6 +75,8 @@ export async function recordMany(db: Database, scopes: readonly Scope[], events:
 export async function fill({ databaseUrl, receiver, registrations, events }: DeliveryData) {
   const db = await openDatabase(databaseUrl, { log: createLog({ level: 'warn' }) })
   await migrateEngine(db, { clock: wallClock })
+  const use = { slot: 0, facts: '{}', columns: {}, keyIds: [], seenAt: wallClock.now() }
+  await storeNode(db, { id: NODE, name: NODE, ...use })
   const scopes: Scope[] = []
   for (let n = 0; n < registrations; n++) scopes.push(await addCustomer(db, String(n), receiver))
   await recordMany(db, scopes, events)

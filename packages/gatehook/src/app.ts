@@ -137,9 +137,9 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
   const portal = assemblePortal(foundation, modules, monitoring)
   const served = () => ({ endpoints: publicEndpoints, send: server.sendInner })
   const mcp = assembleMcp(foundation, { ...modules, served })
-  const inner = [system, ...componentsOf(foundation, modules), secrets, consoleApi, portal, mcp]
+  const lower = [consoleApi.nodes, system, ...componentsOf(foundation, modules)]
   const tableWork = await assembleTableWork(foundation, prepared, modules)
-  const components: Component[] = [...inner, ...tableWork]
+  const components: Component[] = [...lower, secrets, consoleApi, portal, mcp, ...tableWork]
   const metrics = assembleMetrics(foundation, components, modules.identify, prepared.keys)
   const routes = [...components, metrics].flatMap(({ routes = [] }) => routes)
   const declared = components.flatMap(({ endpoints = [] }) => endpoints)

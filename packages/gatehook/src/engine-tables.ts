@@ -19,6 +19,7 @@ import { emissionsTables } from './outbound/emissions/tables.ts'
 import { webhooksTables } from './outbound/webhooks/tables.ts'
 import { portalTables } from './pages/portal/tables.ts'
 import { jobsTables } from './platform/jobs/tables.ts'
+import { nodesTables } from './platform/nodes/tables.ts'
 import { secretsTables } from './platform/secrets/tables.ts'
 import type { Database } from './platform/storage/database.ts'
 import {
@@ -45,6 +46,7 @@ export const engineTables: readonly Table[] = [
   ...jobsTables,
   ...listsTables,
   ...monitoringTables,
+  ...nodesTables,
   ...oauthTables,
   ...peopleTables,
   ...portalTables,

@@ -4,32 +4,28 @@
  */
 import type { Catalog } from '../declare/resources/catalog.ts'
 import { resourceOverviewRoute } from '../declare/resources/overview.ts'
-import { columnUse } from '../declare/resources/schema-check.ts'
 import type { Versions } from '../declare/versions/versions.ts'
 import type { Administration } from '../identity/access/administration.ts'
-import { wallClock } from '../kernel/clock.ts'
 import { type ConsoleApi, createConsoleApi } from '../operate/monitoring/console-api.ts'
 import {
   type InstallationFigures,
   installationFigures,
 } from '../operate/monitoring/installation-figures.ts'
 import type { Monitoring } from '../operate/monitoring/monitoring.ts'
-import type { DescribeNode } from '../operate/monitoring/nodes.ts'
 import { versionNoticeRoutes } from '../operate/monitoring/version-notices.ts'
 import { searchRoute } from '../operate/search/routes.ts'
-import { createLoopMeter } from '../operate/system/event-loop.ts'
-import { reasonForOperators } from '../operate/system/health.ts'
 import { JobLog } from '../operate/system/job-log.ts'
 import { readCertificateEnd } from '../operate/system/machine-facts.ts'
 import type { Readiness } from '../operate/system/readiness.ts'
 import type { Deliveries } from '../outbound/deliveries/deliveries.ts'
-import { databaseFile, nodeNameOf } from '../platform/config/environment.ts'
+import { databaseFile } from '../platform/config/environment.ts'
 import type { MailOutbox } from '../platform/mail/outbox.ts'
 import { readDatabaseBytes } from '../platform/storage/database-bytes.ts'
 import type { Metric } from '../platform/telemetry/metric.ts'
 import type { Perform } from '../protocol/idempotency/perform.ts'
 import type { Lister } from '../protocol/lists/list.ts'
 import type { Component, Foundation } from './foundation.ts'
+import { assembleNodes } from './nodes.ts'
 
 export interface ConsoleApiAssembly {
   readonly monitoring: Monitoring
@@ -48,17 +44,19 @@ export interface ConsoleApiComponent extends Component {
   readonly figures: InstallationFigures
   /** The runs of background jobs, among the figures. */
   readonly jobs: JobLog
+  /** Registers this node. */
+  readonly nodes: Component
 }
 
 export function assembleConsoleApi(
   foundation: Foundation,
   assembly: ConsoleApiAssembly,
 ): ConsoleApiComponent {
-  const { config, db, clock, random, trail, vault } = foundation
+  const { config, db, clock, random, trail } = foundation
   const { monitoring, catalog, versioning } = assembly
   const jobs = new JobLog()
   const { store, mode } = monitoring.options
-  const columns = columnUse(catalog.service.resources)
+  const nodes = assembleNodes(foundation, assembly)
   const console: ConsoleApi = createConsoleApi(monitoring, {
     perform: assembly.perform,
     audit: { clock, random, trail },
@@ -69,15 +67,13 @@ export function assembleConsoleApi(
     certificateEnd: () => readCertificateEnd(config.tlsCert ?? undefined),
     jobTimeoutMs: (name) => catalog.service.jobs.find((job) => job.name === name)?.timeoutMs,
     flushUsage: versioning.flush,
-    describeNode: nodeDescriber(foundation, assembly),
-    onReadinessChange: assembly.readiness.onChange,
-    describeUse: () => ({ name: nodeNameOf(config), columns, keyIds: vault.keyIds }),
+    nodes: nodes.registry,
   })
   const figures = installationFigures({
     db,
     store,
     now: () => clock.now(),
-    nodes: console.nodes.list,
+    nodes: nodes.registry.list,
     databaseBytes: () => readDatabaseBytes(foundation.db, databaseFile(foundation.config)),
     jobs: () => jobs.list(),
     requestLog: () => ({ mode, ...monitoring.recorder.figures() }),
@@ -116,22 +112,7 @@ export function assembleConsoleApi(
     routes,
     figures,
     jobs,
+    nodes,
     metrics: [...console.metrics, jobs.metric, queueMetric],
-  }
-}
-
-/** Returns the function that describes this node; `isFresh`: by the present state of its checks. */
-function nodeDescriber(
-  { clock, serves = true, delivers = true, release = 'unknown' }: Foundation,
-  { deliveries, readiness }: Pick<ConsoleApiAssembly, 'deliveries' | 'readiness'>,
-): DescribeNode {
-  const since = clock.now()
-  const role = serves && delivers ? 'all' : serves ? 'serve' : 'deliver'
-  const measureLoop = createLoopMeter(wallClock)
-  return async (isFresh) => {
-    const reasons = await (isFresh ? readiness.assess('write') : readiness.recall())
-    const { lateMs: queueAgeMs, inFlight } = deliveries.figures()
-    const facts = { role, since, release, queueAgeMs, inFlight, loop: measureLoop() } as const
-    return { ...facts, reasons: reasons.map(reasonForOperators) }
   }
 }

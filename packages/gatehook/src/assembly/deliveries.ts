@@ -13,6 +13,8 @@ import type { Component, Foundation } from './foundation.ts'
 import { tracingSettings } from './tracing.ts'
 
 export interface DeliveryAssembly {
+  /** The id of this node in the registry. */
+  readonly node: string
   readonly catalog: Catalog
   readonly types: EventAccess
   /** Receives the attempts of this node. */
@@ -24,7 +26,7 @@ export interface DeliveryAssembly {
 /** Throws when the file of `GATEHOOK_WEBHOOK_CA` cannot be read. */
 export function assembleDeliveries(
   { config, db, log, vault, poll, delivers = true, release = '0', onTakenOver }: Foundation,
-  { catalog, types, onAttempts, queue }: DeliveryAssembly,
+  { node, catalog, types, onAttempts, queue }: DeliveryAssembly,
 ): Deliveries & Component {
   const { deliveryRate: rate, webhookCa } = config
   const deliveries = createDeliveries({
@@ -40,6 +42,7 @@ export function assembleDeliveries(
     },
     settings: {
       database: { ...databaseTarget(config), generation: db.generation },
+      node,
       nodeName: nodeNameOf(config),
       masterSecrets: readMasterSecrets(config) ?? vault.masterSecrets(),
       secretFile: secretFile(config),

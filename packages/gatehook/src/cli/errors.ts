@@ -6,8 +6,8 @@
 
 import { Failure, type FieldError } from '../kernel/failure.ts'
 import { ConfigError } from '../platform/config/config.ts'
+import { NodesRunError } from '../platform/nodes/registry.ts'
 import { StorageError, StorageWaitError } from '../platform/storage/database.ts'
-import { NodesRunError } from '../platform/storage/running-nodes.ts'
 import { DeclarationError } from '../protocol/fields/declaration-mistakes.ts'
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, temporary: 75, configuration: 78 } as const

@@ -13,6 +13,7 @@ import { longestWaitMs } from '../../src/outbound/deliveries/retry-schedule.ts'
 import { ManualClock } from '../access/test-node.ts'
 import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 import { idleWork } from './idle-work.ts'
+import { registerNodes } from './register-nodes.ts'
 
 const YEAR_MS = 365 * 86_400_000
 const SCHEDULE_S = [5, 300, 604_800]
@@ -33,6 +34,7 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     const service = await openService(t, kind, { url, clock, ...LOCAL })
     const { id } = (await register(service, await openHook(t))).body
     const db = await openForTest(t, url)
+    await registerNodes(db, 'test')
     const leases = nodeLeases({ db, clock, log: quietLog, node: 'test' })
     await leases.heartbeat(idleWork)
     let status = 500

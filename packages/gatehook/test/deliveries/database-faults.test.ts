@@ -16,6 +16,7 @@ import type { Database } from '../../src/platform/storage/database.ts'
 import { raw, sql } from '../../src/platform/storage/sql.ts'
 import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 import { idleWork } from './idle-work.ts'
+import { registerNodes } from './register-nodes.ts'
 
 const MASTER = 'a secret that only tests know, long enough'
 const EVENTS = 20
@@ -23,6 +24,7 @@ const EVENTS = 20
 /** Opens the engine on this thread; receivers respond at once with 16,000 bytes for the log. */
 async function openEngine(db: Database, sent: string[]) {
   const random = systemRandom()
+  await registerNodes(db, 'test')
   const leases = nodeLeases({ db, clock: wallClock, log: quietLog, node: 'test' })
   await leases.heartbeat(idleWork)
   const record = () => Promise.reject(new Error('no registration is disabled here'))

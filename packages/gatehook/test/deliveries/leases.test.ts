@@ -8,12 +8,18 @@ import {
   openForTest,
   quietLog,
 } from '../../../../test/rig/databases.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
 import { startTrafficProxy } from '../../../../test/rig/postgres-traffic.ts'
-import { createLeaseStore, type LeaseStore } from '../../src/outbound/deliveries/lease-store.ts'
+import type { Clock } from '../../src/kernel/clock.ts'
 import { nodeLeases } from '../../src/outbound/deliveries/leases.ts'
+import type { NodeLeases } from '../../src/outbound/deliveries/ports.ts'
 import { SharedLeases } from '../../src/outbound/deliveries/shared-leases.ts'
+import { createLeaseStore, type LeaseStore } from '../../src/platform/nodes/lease-store.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { idleWork } from './idle-work.ts'
 import { MemoryLeases } from './memory-leases.ts'
+import { registerNodes } from './register-nodes.ts'
 
 /** A monotonic clock that the test advances. */
 function createClock() {
@@ -21,67 +27,79 @@ function createClock() {
   return { clock: { now: () => 0, elapsedMs: () => at }, pass: (ms: number) => void (at += ms) }
 }
 
+/** Opens the leases of two registered nodes. */
+async function openTwo(db: Database, clock: Clock) {
+  await registerNodes(db, 'a', 'b')
+  const open = (node: string) => nodeLeases({ db, clock, log: quietLog, node })
+  return [open('a'), open('b')] as const
+}
+
+/** Registers nodes; the first one joins. */
+async function storeOf(db: Database, node: string, ...others: string[]): Promise<LeaseStore> {
+  await registerNodes(db, node, ...others)
+  const store = createLeaseStore(db)
+  await store.join(node)
+  return store
+}
+
 eachMigrated('other nodes take over from a stopped node within 30 s', async (db) => {
   const { clock, pass } = createClock()
-  const [a, b] = ['a', 'b'].map((node) => nodeLeases({ db, clock, log: quietLog, node }))
-  await a!.heartbeat(idleWork)
-  await a!.take([1])
-  assert.ok(a!.isAlive && a!.holds(1))
+  const [a, b] = await openTwo(db, clock)
+  await a.heartbeat(idleWork)
+  await a.take([1])
+  assert.ok(a.isAlive && a.holds(1))
   if (db.dialect.shared) {
-    await b!.heartbeat(idleWork)
-    await b!.take([1])
-    assert.ok(!b!.holds(1))
-    for (let s = 0; s < 30 && !b!.holds(1); s += 2) {
+    await b.heartbeat(idleWork)
+    await b.take([1])
+    assert.ok(!b.holds(1))
+    for (let s = 0; s < 30 && !b.holds(1); s += 2) {
       pass(2_000)
-      await b!.heartbeat(idleWork)
-      await b!.take([1])
+      await b.heartbeat(idleWork)
+      await b.take([1])
     }
-  } else await b!.heartbeat(idleWork) // on SQLite the last process to start sends
-  assert.ok(b!.isAlive && b!.holds(1))
-  if (db.dialect.shared) assert.ok(!a!.isAlive, 'it stops sending before another node takes over')
-  await a!.heartbeat(idleWork)
-  assert.ok(!a!.holds(1))
+  } else await b.heartbeat(idleWork) // on SQLite the last process to start sends
+  assert.ok(b.isAlive && b.holds(1))
+  if (db.dialect.shared) assert.ok(!a.isAlive, 'it stops sending before another node takes over')
+  await a.heartbeat(idleWork)
+  assert.ok(!a.holds(1))
 })
 
 eachMigrated('a node that shuts down releases its customers at once', async (db) => {
-  const { clock } = createClock()
-  const [a, b] = ['a', 'b'].map((node) => nodeLeases({ db, clock, log: quietLog, node }))
-  await a!.heartbeat(idleWork)
-  await a!.take([1, 2])
-  if (db.dialect.shared) await b!.heartbeat(idleWork)
-  const before = b!.generation
-  await a!.release()
-  assert.ok(!a!.isAlive && !a!.holds(1))
-  await b!.heartbeat(idleWork)
-  assert.notEqual(b!.generation, before, 'it looks for the due work of those customers')
-  await b!.take([1, 2])
-  assert.ok(b!.holds(1) && b!.holds(2))
+  const [a, b] = await openTwo(db, createClock().clock)
+  await a.heartbeat(idleWork)
+  await a.take([1, 2])
+  if (db.dialect.shared) await b.heartbeat(idleWork)
+  const before = b.generation
+  await a.release()
+  assert.ok(!a.isAlive && !a.holds(1))
+  await b.heartbeat(idleWork)
+  assert.notEqual(b.generation, before, 'it looks for the due work of those customers')
+  await b.take([1, 2])
+  assert.ok(b.holds(1) && b.holds(2))
 })
 
 const postgres = databases.find(({ name }) => name === 'postgres')!
 
 test('a node that joins gets its share of the customers [postgres]', async (t) => {
   const db = await postgres.openMigrated(t)
-  const { clock } = createClock()
-  const [a, b] = ['a', 'b'].map((node) => nodeLeases({ db, clock, log: quietLog, node }))
+  const [a, b] = await openTwo(db, createClock().clock)
   const customers = Array.from({ length: 20 }, (_, n) => n + 1)
-  await a!.heartbeat(idleWork)
-  await a!.take(customers)
-  await b!.heartbeat(idleWork)
-  const before = b!.generation
-  await a!.heartbeat(idleWork)
-  await a!.take(customers)
-  await b!.heartbeat(idleWork)
-  assert.notEqual(b!.generation, before, 'it looks for the due work of its new customers')
-  const heldBy = (node: typeof a) => customers.filter((customer) => node!.holds(customer))
+  await a.heartbeat(idleWork)
+  await a.take(customers)
+  await b.heartbeat(idleWork)
+  const before = b.generation
+  await a.heartbeat(idleWork)
+  await a.take(customers)
+  await b.heartbeat(idleWork)
+  assert.notEqual(b.generation, before, 'it looks for the due work of its new customers')
+  const heldBy = (node: NodeLeases) => customers.filter((customer) => node.holds(customer))
   assert.equal(heldBy(a).length, 10)
   assert.equal(heldBy(b).length, 10)
 })
 
 test('a heartbeat reads other customers of the same number [postgres]', async (t) => {
   const db = await postgres.openMigrated(t)
-  const store = createLeaseStore(db)
-  await store.register('a')
+  const store = await storeOf(db, 'a')
   await store.take('a', [1, 3])
   const customersOf = async (held: readonly number[]) =>
     (await store.heartbeat('a', new Set(held)))?.customers
@@ -189,19 +207,17 @@ test('a node looks once a minute for customers that another one holds', async ()
 test('a heartbeat is one round trip [postgres]', async (t) => {
   const { url, traffic } = await startTrafficProxy(t, await migratedUrl(t, 'postgres'))
   const db = await openForTest(t, url)
-  const { clock } = createClock()
-  const leases = nodeLeases({ db, clock, log: quietLog, node: 'a' })
+  const [leases, other] = await openTwo(db, createClock().clock)
   await leases.heartbeat(idleWork)
   await leases.take([1, 2])
-  await nodeLeases({ db, clock, log: quietLog, node: 'b' }).heartbeat(idleWork)
+  await other.heartbeat(idleWork)
   const before = traffic.roundTrips
   await leases.heartbeat({ ...idleWork, finish: () => false })
   assert.equal(traffic.roundTrips - before, 1)
 })
 
 test('a node that is not registered gets no customer, and its leases end [postgres]', async (t) => {
-  const store = createLeaseStore(await postgres.openMigrated(t))
-  await store.register('a')
+  const store = await storeOf(await postgres.openMigrated(t), 'a', 'b')
   assert.deepEqual(await store.take('gone', [1]), [])
   assert.deepEqual(await store.take('a', [2, 1]), [1, 2])
   await store.hand('a', [{ customer: 1, target: 'gone' }])
@@ -212,6 +228,28 @@ test('a node that is not registered gets no customer, and its leases end [postgr
   assert.equal((await store.heartbeat('a', new Set([1, 2])))!.customers, undefined)
   await store.remove(['a'])
   assert.equal(await store.heartbeat('a', new Set([1, 2])), undefined)
-  await store.register('b')
+  await store.join('b')
   assert.deepEqual(await store.take('b', [1, 2]), [1, 2])
+})
+
+test('a node that is removed while it takes a customer holds none [postgres]', async (t) => {
+  const url = await migratedUrl(t, 'postgres')
+  const [db, other] = [await openForTest(t, url), await openForTest(t, url)]
+  const store = await storeOf(other, 'a', 'b')
+  const removals: Promise<void>[] = []
+  const countWaiting = async () => {
+    const [row] = await other.arrays(sql`SELECT count(*) FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+    return Number(row![0])
+  }
+  await db.write(async (tx) => {
+    await tx.hold(sql`SELECT id FROM gh_nodes WHERE id = 'a'`)
+    await tx.run(sql`INSERT INTO gh_delivery_leases (customer_no, node) VALUES (1, 'a')`)
+    const removal = store.remove(['a'])
+    removals.push(removal)
+    await Promise.race([removal, eventually(countWaiting, (count) => count > 0)])
+  })
+  await Promise.all(removals)
+  await store.join('b')
+  assert.deepEqual(await store.take('b', [1]), [1])
 })

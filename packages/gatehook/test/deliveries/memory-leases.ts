@@ -1,6 +1,6 @@
 /** The leases of simulated nodes in memory, instead of tables. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { LeaseStore } from '../../src/outbound/deliveries/lease-store.ts'
+import type { LeaseStore } from '../../src/platform/nodes/lease-store.ts'
 
 /** Lets some turns of the event loop pass, as a round trip does. */
 type Delay = () => Promise<void>
@@ -37,7 +37,7 @@ export class MemoryLeases implements LeaseStore {
       }
     })
 
-  register: LeaseStore['register'] = (node) => this.#run(() => void this.nodes.set(node, 1))
+  join: LeaseStore['join'] = (node) => this.#run(() => void this.nodes.set(node, 1))
 
   take: LeaseStore['take'] = (node, customers) =>
     this.#run(() => {

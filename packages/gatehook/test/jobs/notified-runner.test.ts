@@ -52,6 +52,7 @@ test('the engine of a node passes the announcement on [postgres]', async (t) => 
   const url = await migratedUrl(t, 'postgres')
   const settings = {
     database: { url },
+    node: 'test',
     nodeName: 'test',
     masterSecrets: [SECRET],
     testClock: false,

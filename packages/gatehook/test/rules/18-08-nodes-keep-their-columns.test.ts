@@ -17,8 +17,8 @@ import {
   service,
 } from '../../src/declare/resources/service.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
+import { NodesRunError, storeNode } from '../../src/platform/nodes/registry.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
-import { NodesRunError, storeNode } from '../../src/platform/storage/running-nodes.ts'
 import { DeclarationError } from '../../src/protocol/fields/declaration-mistakes.ts'
 import { f } from '../../src/protocol/fields/f.ts'
 import type { AnyField, Fields } from '../../src/protocol/fields/fields.ts'

@@ -9,7 +9,7 @@ import { createAttentionReader } from '../../src/operate/monitoring/attention.ts
 import { createNodeRegistry } from '../../src/operate/monitoring/nodes.ts'
 import { ConfigError, loadConfig } from '../../src/platform/config/config.ts'
 import { nodeNameOf } from '../../src/platform/config/environment.ts'
-import { HEARTBEAT_MS } from '../../src/platform/storage/running-nodes.ts'
+import { HEARTBEAT_MS } from '../../src/platform/nodes/registry.ts'
 import { adminOf } from '../monitoring/admin.ts'
 
 const NAME = 'api-1.example'

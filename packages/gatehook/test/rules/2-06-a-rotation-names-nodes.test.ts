@@ -4,8 +4,8 @@ import { hostname } from 'node:os'
 import { test } from 'node:test'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { ConfigError } from '../../src/platform/config/config.ts'
+import { storeNode } from '../../src/platform/nodes/registry.ts'
 import { readState } from '../../src/platform/secrets/state.ts'
-import { storeNode } from '../../src/platform/storage/running-nodes.ts'
 import { NEW, NEW_ID, nodesOn, OLD, OLD_ID, rotate } from '../secrets/rotation.ts'
 
 for (const kind of ['sqlite', 'postgres'] as const) {

@@ -5,6 +5,7 @@
  */
 
 import { Failure } from '../../kernel/failure.ts'
+import { listRunningNodes, NodesRunError, namesOf } from '../../platform/nodes/registry.ts'
 import {
   ConstraintError,
   type Database,
@@ -15,7 +16,6 @@ import { textFor } from '../../platform/storage/expressions.ts'
 import { inDialect, migrationChecksum, rehearsalSql } from '../../platform/storage/migrate.ts'
 import type { RunDdl } from '../../platform/storage/partitions/catalog.ts'
 import { rehearse } from '../../platform/storage/recorded-migration.ts'
-import { listRunningNodes, NodesRunError, namesOf } from '../../platform/storage/running-nodes.ts'
 import { sql } from '../../platform/storage/sql.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
 import { deleteTableRecords, recordAdditions, recordTables, tableExists } from './additions.ts'

@@ -4,8 +4,8 @@
  */
 import { engineTables } from '../../engine-tables.ts'
 import type { Log } from '../../kernel/log.ts'
+import type { ColumnUse } from '../../platform/nodes/registry.ts'
 import { type Reader, SchemaError, type Statement } from '../../platform/storage/database.ts'
-import type { ColumnUse } from '../../platform/storage/running-nodes.ts'
 import { storageUnavailable } from '../../platform/storage/transaction.ts'
 import { columnType } from './column-types.ts'
 import type { ResourceDefinition } from './resource.ts'

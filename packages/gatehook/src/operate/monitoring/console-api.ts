@@ -1,11 +1,10 @@
 /**
- * Serves the rows of monitoring under `/admin`, and maintains them: batches, heartbeats, retention
+ * Serves the rows of monitoring under `/admin`, and maintains them: batches, retention
  * and the messages of open streams.
  */
 import type { AuditContext } from '../../history/audit/store.ts'
 import { namingCustomers } from '../../identity/access/admin-handlers.ts'
 import { startInterval } from '../../kernel/interval.ts'
-import { HEARTBEAT_MS } from '../../platform/storage/running-nodes.ts'
 import type { Metric } from '../../platform/telemetry/metric.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
@@ -20,7 +19,7 @@ import { keyUsageRoute } from './key-usage.ts'
 import type { Topic } from './live-hub.ts'
 import { LivePoller, POLL_MS } from './live-poller.ts'
 import type { Monitoring } from './monitoring.ts'
-import { createNodeRegistry, type DescribeNode, type NodeRegistry } from './nodes.ts'
+import type { NodeRegistry } from './nodes.ts'
 import { monitoringOperations as operations } from './operations.ts'
 import { FLUSH_MS } from './recorder.ts'
 import type { ListedRequest } from './request-list.ts'
@@ -44,15 +43,10 @@ export interface ConsoleApiOptions {
   readonly jobTimeoutMs: AttentionSources['jobTimeoutMs']
   /** Stores the counts of versions. */
   readonly flushUsage: () => Promise<void>
-  /** Returns the role and the state of this node. */
-  readonly describeNode: DescribeNode
-  /** Calls the listener when the node becomes ready or not. */
-  readonly onReadinessChange: (listener: () => void) => void
-  readonly describeUse: Parameters<typeof createNodeRegistry>[0]['describeUse']
+  readonly nodes: Pick<NodeRegistry, 'list'>
 }
 
 export interface ConsoleApi {
-  readonly nodes: NodeRegistry
   readonly routes: readonly Route[]
   readonly metrics: readonly Metric[]
   readonly chores: Chores
@@ -65,14 +59,12 @@ export interface ConsoleApi {
 export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOptions): ConsoleApi {
   const { recorder, hub, flush } = monitoring
   const { store, clock, log, node, db } = monitoring.options
-  const { retentionDays, maxRows, maxBytes, flushUsage } = options
-  const { describeNode: describe, describeUse } = options
+  const { retentionDays, maxRows, maxBytes, flushUsage, nodes } = options
   const figures = () => recorder.figures()
   const elapsedMs = () => clock.elapsedMs()
   const storedBytes = () => recorder.storedBytes()
   const bounds = { retentionDays, maxRows, maxBytes }
   const retention = createRetention({ store, clock, ...bounds, figures, storedBytes })
-  const nodes = createNodeRegistry({ db, clock, node, describe, describeUse })
   const readAttention = createAttentionReader({
     ...{ db, monitoring: store, clock, nodes: nodes.list },
     versions: options.versions,
@@ -104,7 +96,6 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
   const traffic = { db, store, clock, cursorKeys, flush, flushUsage }
   let stops: readonly (() => Promise<void>)[] = []
   return {
-    nodes,
     routes: [
       keyUsageRoute({ ...monitoring.options, flush }),
       ...versionTrafficRoutes(traffic),
@@ -120,16 +111,6 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
     chores: { monitoring: retention.purge },
     nodeChores: ['monitoring'],
     async start() {
-      const heartbeat = async () => {
-        await nodes.heartbeat()
-        monitoring.slot.value = nodes.slot()
-      }
-      const report = () =>
-        heartbeat().catch((error: unknown) =>
-          log.warn({ err: error }, 'this node could not be registered'),
-        )
-      await report()
-      options.onReadinessChange(() => void report())
       const every = (intervalMs: number, failure: string, run: () => unknown) =>
         startInterval({ intervalMs, run, log, failure })
       stops = [
@@ -137,7 +118,6 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
           await recorder.flush({ counts: false })
           await retention.purgeIfGrown()
         }),
-        every(HEARTBEAT_MS, 'the heartbeat of this node could not be written', heartbeat),
         every(POLL_MS, 'live messages could not be read', () => poller.poll()),
       ]
     },
@@ -145,7 +125,7 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
       await Promise.all(stops.map((stop) => stop()))
       const warn = (error: unknown) => log.warn({ err: error }, 'the request log is incomplete')
       // Commands of the CLI do not start it, and store nothing.
-      if (stops.length > 0) await recorder.flush().then(nodes.leave).catch(warn)
+      if (stops.length > 0) await recorder.flush().catch(warn)
       await store.close()
     },
   }

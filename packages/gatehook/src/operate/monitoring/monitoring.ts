@@ -39,6 +39,8 @@ export interface MonitoringOptions extends GateSources {
 
 export interface Monitoring {
   readonly options: MonitoringOptions
+  /** The id of this node in the registry. */
+  readonly node: string
   readonly recorder: RequestRecorder
   readonly hub: LiveHub
   /** The slot of this node in positions, once `nodes.ts` has assigned it. */
@@ -71,6 +73,7 @@ export function createMonitoring(options: MonitoringOptions): Monitoring {
   const figures = () => recorder.figures()
   return {
     options,
+    node: options.node,
     recorder,
     hub,
     slot,

@@ -11,7 +11,7 @@ import {
   listRunningNodes,
   type RunningNode,
   storeNode,
-} from '../../platform/storage/running-nodes.ts'
+} from '../../platform/nodes/registry.ts'
 import type { LoopUse } from '../system/event-loop.ts'
 import { NODE_SLOTS } from './position.ts'
 

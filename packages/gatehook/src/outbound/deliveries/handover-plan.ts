@@ -1,5 +1,5 @@
 /** Plans which customers a node hands over, so that nodes hold about as many each. Pure. */
-import type { DeliveryNode, Handover } from './lease-store.ts'
+import type { DeliveryNode, Handover } from '../../platform/nodes/lease-store.ts'
 
 /** Customers handed over at a time. */
 const HANDOVER_MAX = 64

@@ -37,6 +37,8 @@ import { CHANNEL, LEASES_CHANGED, type WakeUp } from './wake-up.ts'
 /** Plain values, which can be passed to another thread. */
 export interface EngineSettings {
   readonly database: DatabaseTarget
+  /** The id of this node in the registry. */
+  readonly node: string
   /** The name of this node. */
   readonly nodeName: string
   /** The newest first. */
@@ -154,7 +156,7 @@ export async function openEngineHost(
   const enqueue = createEnqueue({ clock, random, wake: () => {} })
   const sinks = [createEventJobs(settings.eventHandlers, enqueue)]
   const record = createRecorder({ clock, random, shape: settings.shape, outbox, sinks })
-  const node = random.bytes(16).toString('hex')
+  const { node } = settings
   const announce = () => db.notify(CHANNEL, LEASES_CHANGED)
   const leases = nodeLeases({ db, clock, log, node, announce })
   const recent = createRecentEvents<RecentWebhook>(clock)

@@ -6,9 +6,8 @@
 import type { Clock } from '../../kernel/clock.ts'
 import { createFailureDetector } from '../../kernel/failure-detector.ts'
 import type { Log } from '../../kernel/log.ts'
-import type { Database, Tx } from '../../platform/storage/database.ts'
-import { sql } from '../../platform/storage/sql.ts'
-import { createLeaseStore } from './lease-store.ts'
+import { createLeaseStore, soleLeaseStore } from '../../platform/nodes/lease-store.ts'
+import type { Database } from '../../platform/storage/database.ts'
 import type { NodeLeases } from './ports.ts'
 import { FAILED_AFTER_MS, SharedLeases, UNSURE_AFTER_MS } from './shared-leases.ts'
 
@@ -31,20 +30,15 @@ export function nodeLeases({ announce = async () => {}, ...deps }: LeasesDeps): 
 }
 
 /**
- * One process sends from an SQLite file: the one that started last. The former one finds its row
- * deleted at its next heartbeat and stops sending.
+ * One process sends from an SQLite file: the one that started last. The former one finds its
+ * heartbeat ended, and stops sending.
  */
 function soleLease({ db, clock, log, node }: Omit<LeasesDeps, 'announce'>): NodeLeases {
-  let isRegistered = false
+  let hasJoined = false
   let isHolder = false
   let heartbeatAtMs = Number.NEGATIVE_INFINITY
   let generation = 0
   const findFailed = createFailureDetector<string>(clock, FAILED_AFTER_MS)
-  const claim = async (tx: Tx) => {
-    await tx.run(sql`DELETE FROM gh_delivery_nodes`)
-    await tx.run(sql`INSERT INTO gh_delivery_nodes (id, heartbeat) VALUES (${node}, 1)`)
-    return true
-  }
   return {
     get isAlive() {
       return isHolder && db.isOwner() && clock.elapsedMs() - heartbeatAtMs < UNSURE_AFTER_MS
@@ -59,25 +53,21 @@ function soleLease({ db, clock, log, node }: Omit<LeasesDeps, 'announce'>): Node
       const wasHolder = isHolder
       const startedMs = clock.elapsedMs()
       isHolder = await db.write(async (tx) => {
-        if (!isRegistered) return claim(tx)
-        const increment = sql`UPDATE gh_delivery_nodes SET heartbeat = heartbeat + 1
-          WHERE id = ${node}`
-        if ((await tx.run(increment)) === 1) return true
-        const others = await tx.all<{ id: string; heartbeat: number }>(
-          sql`SELECT id, heartbeat FROM gh_delivery_nodes`,
-        )
-        const failedNodes = findFailed(others.map(({ id, heartbeat }) => [id, heartbeat]))
-        return failedNodes.length === others.length ? claim(tx) : false
+        if (!hasJoined) return soleLeaseStore.claim(tx, node)
+        if (await soleLeaseStore.increment(tx, node)) return true
+        const others = await soleLeaseStore.listCounters(tx)
+        const failedNodes = findFailed(others)
+        return failedNodes.length === others.length && soleLeaseStore.claim(tx, node)
       })
       if (isHolder && !wasHolder) generation++
-      if (!isHolder && isRegistered) log.debug('another process delivers from this file')
-      isRegistered = true
+      if (!isHolder && hasJoined) log.debug('another process delivers from this file')
+      hasJoined = true
       heartbeatAtMs = startedMs
     },
     async finishHandovers() {},
     async release() {
       if (isHolder) {
-        await db.write((tx) => tx.run(sql`DELETE FROM gh_delivery_nodes WHERE id = ${node}`))
+        await db.write((tx) => soleLeaseStore.release(tx, node))
       }
       isHolder = false
     },

@@ -7,8 +7,8 @@
 import type { Clock } from '../../kernel/clock.ts'
 import { createFailureDetector } from '../../kernel/failure-detector.ts'
 import type { Log } from '../../kernel/log.ts'
+import type { DeliveryNode, Handover, LeaseStore } from '../../platform/nodes/lease-store.ts'
 import { planHandovers } from './handover-plan.ts'
-import type { DeliveryNode, Handover, LeaseStore } from './lease-store.ts'
 import type { NodeLeases, NodeWork } from './ports.ts'
 
 /** Another node's counter that has not changed for this long means that the node has failed. */
@@ -94,8 +94,8 @@ export class SharedLeases implements NodeLeases {
       // The node is new, or others regarded it as failed and hold its customers now.
       this.#held.clear()
       this.#leaving.clear()
-      await store.register(node)
-      // A take of a node that is not registered has no effect.
+      await store.join(node)
+      // A take of a node that has not joined has no effect.
       this.#expectFree()
       state = await this.#read()
       if (!state) return

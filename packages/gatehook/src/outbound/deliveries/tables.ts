@@ -256,37 +256,6 @@ const eventBodies: Table = {
   divided: { ...byTextId('evt_', 3 * DAY_MS), column: 'event_id' },
 }
 
-const deliveryNodes: Table = {
-  name: 'gh_delivery_nodes',
-  row: 'A node that delivers. `heartbeat` counts its heartbeats.',
-  columns: {
-    id: text.plain,
-    heartbeat: int,
-  },
-  key: ['id'],
-  place: 'local',
-  belongs: 'installation',
-  stays: 'until the node ends',
-  ofNodes: true,
-}
-
-const deliveryLeases: Table = {
-  name: 'gh_delivery_leases',
-  row: 'The node that serves a customer.',
-  columns: {
-    customer_no: int,
-    node: text.plain,
-  },
-  key: ['customer_no'],
-  place: 'local',
-  belongs: { customerNo: 'customer_no' },
-  indexes: {
-    node: { on: 'node', serves: 'the customers of a node' },
-  },
-  stays: 'until the node ends',
-  ofNodes: true,
-}
-
 export const deliveriesTables: readonly Table[] = [
   webhooks,
   webhookTopics,
@@ -294,8 +263,6 @@ export const deliveriesTables: readonly Table[] = [
   webhookOutcomes,
   deliveries,
   eventBodies,
-  deliveryNodes,
-  deliveryLeases,
 ]
 
 export const deliveryTable = timeTable(deliveries)

@@ -1,7 +1,7 @@
 /** The types of a declaration that SQL emits: a start and `gatehook migrate` store them. */
 import type { Clock } from '../../kernel/clock.ts'
+import { listRunningNodes } from '../../platform/nodes/registry.ts'
 import type { Database } from '../../platform/storage/database.ts'
-import { listRunningNodes } from '../../platform/storage/running-nodes.ts'
 import { listEmittedTypes, storeEmittedTypes } from './grants.ts'
 
 /**

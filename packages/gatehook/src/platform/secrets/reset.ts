@@ -5,9 +5,9 @@
  */
 import type { Random } from '../../kernel/random.ts'
 import { Vault } from '../../kernel/secret.ts'
+import { listRunningNodes, NodesRunError, namesOf } from '../nodes/registry.ts'
 import type { Database, Tx, Value } from '../storage/database.ts'
 import type { EncryptedColumn } from '../storage/encrypted-column.ts'
-import { listRunningNodes, NodesRunError, namesOf } from '../storage/running-nodes.ts'
 import { listHeads, readValue } from './encrypted-columns.ts'
 import { createState, writeState } from './state.ts'
 

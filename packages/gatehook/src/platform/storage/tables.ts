@@ -1,4 +1,4 @@
-/** Tables of the storage itself: settings, nodes and applied migrations. */
+/** Tables of the storage itself: settings and applied migrations. */
 import { int, type Table, text } from './table.ts'
 
 export const appliedMigrations: Table = {
@@ -32,25 +32,4 @@ const settings: Table = {
   ofNodes: true,
 }
 
-const nodes: Table = {
-  name: 'gh_nodes',
-  row:
-    'A node that runs; see `running-nodes.ts`. JSON: `facts` are those of `operate/monitoring/`, ' +
-    '`columns` the columns of resources that the node uses, `key_ids` its master secrets.',
-  columns: {
-    id: text.plain,
-    name: text.plain,
-    slot: int,
-    facts: text.plain,
-    columns: text.plain,
-    key_ids: text.plain,
-    seen_at: int,
-  },
-  key: ['id'],
-  place: 'local',
-  belongs: 'installation',
-  stays: 'until the node ends, or 45 s after its last report',
-  ofNodes: true,
-}
-
-export const storageTables: readonly Table[] = [appliedMigrations, settings, nodes]
+export const storageTables: readonly Table[] = [appliedMigrations, settings]

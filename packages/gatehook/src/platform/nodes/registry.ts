@@ -1,12 +1,13 @@
 /**
- * The nodes of an installation that run: each renews its row of `gh_nodes` every 15 s, and deletes
- * it when it ends. Commands read what a node uses before they take it away.
+ * The registry of the nodes of an installation. The main thread of each reports every 15 s, and
+ * says when it ends; its delivery engine counts heartbeats in the same row (`lease-store.ts`).
+ * Commands read what a node uses before they take it away.
  */
-import type { Database, Reader } from './database.ts'
-import { sql } from './sql.ts'
+import type { Database, Reader } from '../storage/database.ts'
+import { sql } from '../storage/sql.ts'
 
 export const HEARTBEAT_MS = 15_000
-/** A row that is older belongs to a node that ended without notice. */
+/** A node that has not reported for this long ended without notice. */
 export const GONE_AFTER_MS = 3 * HEARTBEAT_MS
 
 /** The columns of resources that a node uses, by table, with their types. */
@@ -31,6 +32,7 @@ export class NodesRunError extends Error {
   override readonly name = 'NodesRunError'
 }
 
+/** Stores the report of a node that runs. */
 export const storeNode = (db: Database, node: RunningNode): Promise<unknown> =>
   db.write(
     (tx) =>
@@ -42,11 +44,17 @@ export const storeNode = (db: Database, node: RunningNode): Promise<unknown> =>
     { single: true },
   )
 
-/** Deletes a node, and those that reported last before `beforeMs`. */
+/**
+ * Deletes a node, and those that reported last before `beforeMs`. One that holds customers stays
+ * until another engine has freed them.
+ */
 export const deleteNode = (db: Database, id: string, beforeMs: number): Promise<unknown> =>
-  db.write((tx) => tx.run(sql`DELETE FROM gh_nodes WHERE id = ${id} OR seen_at <= ${beforeMs}`), {
-    single: true,
-  })
+  db.write(
+    (tx) =>
+      tx.run(sql`DELETE FROM gh_nodes
+        WHERE heartbeat IS NULL AND (id = ${id} OR seen_at <= ${beforeMs})`),
+    { single: true },
+  )
 
 /** Returns at most 200 nodes that have reported since `sinceMs`. */
 export async function listNodes(from: Reader, sinceMs: number): Promise<RunningNode[]> {

@@ -1,10 +1,12 @@
 /**
- * SQL of the leases on PostgreSQL; `shared-leases.ts` decides when each statement runs. A node that
- * is not registered can hold nothing: a lease is written in a transaction that locks the row of its
- * node, and the row of a node is deleted before its leases.
+ * SQL of the customers that nodes hold, and of the heartbeats of delivery engines; the leases of
+ * `outbound/deliveries/` decide when each statement runs. An engine joins the node that its main
+ * thread has registered. A node without a heartbeat can hold nothing: a lease is written in a
+ * transaction that holds the row of its node, and a row loses its heartbeat under a lock that
+ * excludes such transactions, before its leases are deleted.
  */
-import type { Database, Tx } from '../../platform/storage/database.ts'
-import { prepareStatement, sql } from '../../platform/storage/sql.ts'
+import type { Database, Tx } from '../storage/database.ts'
+import { prepareStatement, type Sql, sql } from '../storage/sql.ts'
 
 export interface DeliveryNode {
   readonly id: string
@@ -16,7 +18,7 @@ export interface DeliveryNode {
 
 /** The leases as of one instant. */
 interface LeaseState {
-  /** All registered nodes, this one included. */
+  /** All nodes with a heartbeat, this one included. */
   readonly nodes: readonly DeliveryNode[]
   /** The customers of this node; undefined: those that it knows to hold. */
   readonly customers: readonly number[] | undefined
@@ -31,15 +33,16 @@ export interface Handover {
 export interface LeaseStore {
   /**
    * Increments the counter of this node and reads the leases, in one round trip. `held`: customers
-   * that this node knows to hold. Undefined: the node is not registered.
+   * that this node knows to hold. Undefined: the node has not joined, or others removed it.
    */
   heartbeat(node: string, held: ReadonlySet<number>): Promise<LeaseState | undefined>
-  register(node: string): Promise<void>
+  /** Begins the heartbeat of a registered node. */
+  join(node: string): Promise<void>
   /** Takes those of the customers that no node holds, and returns them. */
   take(node: string, customers: readonly number[]): Promise<number[]>
-  /** Assigns customers of this node to others; leaves those whose target is not registered. */
+  /** Assigns customers of this node to others; leaves those whose target has no heartbeat. */
   hand(node: string, handovers: readonly Handover[]): Promise<void>
-  /** Removes nodes, and frees their customers. */
+  /** Ends the heartbeats of nodes, and frees their customers. */
   remove(nodes: readonly string[]): Promise<void>
 }
 
@@ -48,15 +51,21 @@ export interface LeaseStore {
  * them each time. Texts instead of rows: the increment and all reads are one statement on one
  * snapshot.
  */
-const beatOf = prepareStatement(`UPDATE gh_delivery_nodes
-  SET heartbeat = heartbeat + 1 WHERE id = ?
+const beatOf = prepareStatement(`UPDATE gh_nodes
+  SET heartbeat = heartbeat + 1 WHERE id = ? AND heartbeat IS NOT NULL
   RETURNING
     (SELECT string_agg(n.id || ' ' || n.heartbeat || ' ' ||
         (SELECT COUNT(*) FROM gh_delivery_leases l WHERE l.node = n.id), ',')
-      FROM gh_delivery_nodes n),
+      FROM gh_nodes n WHERE n.heartbeat IS NOT NULL),
     (SELECT CASE WHEN COUNT(*) <> ? OR COALESCE(SUM(customer_no), 0) <> CAST(? AS BIGINT)
       THEN COALESCE(string_agg(CAST(customer_no AS TEXT), ','), '')
       END FROM gh_delivery_leases WHERE node = ?)`)
+
+/** A condition of a joined node. */
+const joinedNode = (node: string): Sql => sql`id = ${node} AND heartbeat IS NOT NULL`
+
+const holdNode = (tx: Tx, node: string) =>
+  tx.hold(sql`SELECT id FROM gh_nodes WHERE ${joinedNode(node)}`)
 
 export function createLeaseStore(db: Database): LeaseStore {
   return {
@@ -68,19 +77,19 @@ export function createLeaseStore(db: Database): LeaseStore {
       const [nodes, customers] = row as [string, string | null]
       return { nodes: parseNodes(nodes), customers: parseNumbers(customers) }
     },
-    async register(node) {
+    async join(node) {
       await db.write(async (tx) => {
-        await tx.run(sql`INSERT INTO gh_delivery_nodes (id, heartbeat) VALUES (${node}, 1)`)
+        await tx.run(sql`UPDATE gh_nodes SET heartbeat = 1 WHERE id = ${node}`)
         await freeOrphans(tx)
       })
     },
     async take(node, customers) {
       const sorted = [...customers].sort((a, b) => a - b)
       const insert = (tx: Tx) => [
-        tx.hold(sql`SELECT id FROM gh_delivery_nodes WHERE id = ${node}`),
+        holdNode(tx, node),
         ...sorted.map((customer) =>
           tx.run(sql`INSERT INTO gh_delivery_leases (customer_no, node)
-            SELECT CAST(${customer} AS BIGINT), id FROM gh_delivery_nodes WHERE id = ${node}
+            SELECT CAST(${customer} AS BIGINT), id FROM gh_nodes WHERE ${joinedNode(node)}
             ON CONFLICT (customer_no) DO NOTHING`),
         ),
       ]
@@ -90,11 +99,11 @@ export function createLeaseStore(db: Database): LeaseStore {
     async hand(node, handovers) {
       const targets = [...new Set(handovers.map(({ target }) => target))].sort()
       const move = (tx: Tx) => [
-        ...targets.map((id) => tx.hold(sql`SELECT id FROM gh_delivery_nodes WHERE id = ${id}`)),
+        ...targets.map((id) => holdNode(tx, id)),
         ...handovers.map(({ customer, target }) =>
           tx.run(sql`UPDATE gh_delivery_leases SET node = ${target}
             WHERE customer_no = ${customer} AND node = ${node}
-            AND EXISTS (SELECT 1 FROM gh_delivery_nodes WHERE id = ${target})`),
+            AND EXISTS (SELECT 1 FROM gh_nodes WHERE ${joinedNode(target)})`),
         ),
       ]
       await db.write((tx) => Promise.all(move(tx)), { single: true })
@@ -102,7 +111,8 @@ export function createLeaseStore(db: Database): LeaseStore {
     async remove(nodes) {
       await db.write(async (tx) => {
         for (const node of [...nodes].sort()) {
-          await tx.run(sql`DELETE FROM gh_delivery_nodes WHERE id = ${node}`)
+          await tx.lock(sql`SELECT id FROM gh_nodes WHERE id = ${node}`)
+          await tx.run(sql`UPDATE gh_nodes SET heartbeat = NULL WHERE id = ${node}`)
         }
         await freeOrphans(tx)
       })
@@ -110,10 +120,30 @@ export function createLeaseStore(db: Database): LeaseStore {
   }
 }
 
-/** Frees what nodes that are not registered hold. */
+/** Frees what nodes without a heartbeat hold. */
 async function freeOrphans(tx: Tx): Promise<void> {
   await tx.run(sql`DELETE FROM gh_delivery_leases
-    WHERE node NOT IN (SELECT id FROM gh_delivery_nodes)`)
+    WHERE node NOT IN (SELECT id FROM gh_nodes WHERE heartbeat IS NOT NULL)`)
+}
+
+/** The only lease on an SQLite file: one process holds all customers. */
+export const soleLeaseStore = {
+  /** Makes a registered node the holder. Returns false if it is not registered. */
+  async claim(tx: Tx, node: string): Promise<boolean> {
+    await tx.run(sql`UPDATE gh_nodes SET heartbeat = NULL WHERE heartbeat IS NOT NULL`)
+    return (await tx.run(sql`UPDATE gh_nodes SET heartbeat = 1 WHERE id = ${node}`)) === 1
+  },
+  /** Increments the counter of the holder. Returns false if the node is not the holder. */
+  increment: async (tx: Tx, node: string): Promise<boolean> =>
+    (await tx.run(sql`UPDATE gh_nodes SET heartbeat = heartbeat + 1
+      WHERE ${joinedNode(node)}`)) === 1,
+  /** Returns the counters of holders by id. */
+  listCounters: async (tx: Tx): Promise<(readonly [id: string, heartbeat: number])[]> =>
+    (await tx.all(sql`SELECT id, heartbeat FROM gh_nodes WHERE heartbeat IS NOT NULL`)).map(
+      ({ id, heartbeat }) => [id, heartbeat],
+    ),
+  release: (tx: Tx, node: string): Promise<number> =>
+    tx.run(sql`UPDATE gh_nodes SET heartbeat = NULL WHERE id = ${node}`),
 }
 
 const parseNodes = (text: string): DeliveryNode[] =>

@@ -1,0 +1,78 @@
+/** Assembles the registration of this node: what it reports, how often, and when it ends. */
+import type { Catalog } from '../declare/resources/catalog.ts'
+import { columnUse } from '../declare/resources/schema-check.ts'
+import { wallClock } from '../kernel/clock.ts'
+import { startInterval } from '../kernel/interval.ts'
+import type { Monitoring } from '../operate/monitoring/monitoring.ts'
+import { createNodeRegistry, type DescribeNode, type NodeRegistry } from '../operate/monitoring/nodes.ts'
+import { createLoopMeter } from '../operate/system/event-loop.ts'
+import { reasonForOperators } from '../operate/system/health.ts'
+import type { Readiness } from '../operate/system/readiness.ts'
+import type { Deliveries } from '../outbound/deliveries/deliveries.ts'
+import { nodeNameOf } from '../platform/config/environment.ts'
+import { HEARTBEAT_MS } from '../platform/nodes/registry.ts'
+import type { Component, Foundation } from './foundation.ts'
+
+interface NodesAssembly {
+  readonly monitoring: Pick<Monitoring, 'node' | 'slot'>
+  readonly catalog: Catalog
+  readonly deliveries: Pick<Deliveries, 'figures'>
+  readonly readiness: Readiness
+}
+
+interface NodesComponent extends Component {
+  readonly registry: NodeRegistry
+}
+
+/** It starts first and stops last: the delivery engine joins the node that it registers. */
+export function assembleNodes(foundation: Foundation, assembly: NodesAssembly): NodesComponent {
+  const { config, db, clock, log, vault } = foundation
+  const { monitoring, catalog, readiness } = assembly
+  const columns = columnUse(catalog.service.resources)
+  const registry = createNodeRegistry({
+    db,
+    clock,
+    node: monitoring.node,
+    describe: nodeDescriber(foundation, assembly),
+    describeUse: () => ({ name: nodeNameOf(config), columns, keyIds: vault.keyIds }),
+  })
+  let stop: (() => Promise<void>) | undefined
+  const heartbeat = async () => {
+    await registry.heartbeat()
+    monitoring.slot.value = registry.slot()
+  }
+  const failure = 'this node could not be registered'
+  const report = () => heartbeat().catch((error: unknown) => log.warn({ err: error }, failure))
+  return {
+    registry,
+    async start() {
+      await report()
+      readiness.onChange(() => void report())
+      stop = startInterval({ intervalMs: HEARTBEAT_MS, run: heartbeat, log, failure })
+    },
+    async stop() {
+      // Commands of the CLI do not start it, and store nothing.
+      if (!stop) return
+      await stop()
+      await registry
+        .leave()
+        .catch((error: unknown) => log.warn({ err: error }, 'the end of this node is not stored'))
+    },
+  }
+}
+
+/** Returns the function that describes this node; `isFresh`: by the present state of its checks. */
+function nodeDescriber(
+  { clock, serves = true, delivers = true, release = 'unknown' }: Foundation,
+  { deliveries, readiness }: NodesAssembly,
+): DescribeNode {
+  const since = clock.now()
+  const role = serves && delivers ? 'all' : serves ? 'serve' : 'deliver'
+  const measureLoop = createLoopMeter(wallClock)
+  return async (isFresh) => {
+    const reasons = await (isFresh ? readiness.assess('write') : readiness.recall())
+    const { lateMs: queueAgeMs, inFlight } = deliveries.figures()
+    const facts = { role, since, release, queueAgeMs, inFlight, loop: measureLoop() } as const
+    return { ...facts, reasons: reasons.map(reasonForOperators) }
+  }
+}
