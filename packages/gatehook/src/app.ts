@@ -10,6 +10,7 @@ import { assembleDeliveries } from './assembly/deliveries.ts'
 import { assembleDocumentation, errorsUrl } from './assembly/documentation.ts'
 import { assembleErasure } from './assembly/erasure.ts'
 import { assembleEventRoutes, assembleEvents } from './assembly/events.ts'
+import { endFailedStart } from './assembly/failed-start.ts'
 import type { AppOptions, BaseFoundation, Component, Foundation } from './assembly/foundation.ts'
 import { assembleJobs } from './assembly/jobs.ts'
 import { createLateCalls } from './assembly/late-calls.ts'
@@ -105,8 +106,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     const foundation = { ...options, random, clock, vault, db, tracing, ...reads }
     return await compose(foundation, address)
   } catch (error) {
-    await database.close()
-    throw error
+    throw await endFailedStart(database, options, error)
   }
 }
 

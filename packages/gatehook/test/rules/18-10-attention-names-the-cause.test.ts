@@ -2,22 +2,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { migratedUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
-import { Failure } from '../../src/kernel/failure.ts'
 import type { Log } from '../../src/kernel/log.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
-import { createAttentionReader } from '../../src/operate/monitoring/attention.ts'
-import { createNodeRegistry, type NodeFacts } from '../../src/operate/monitoring/nodes.ts'
 import { createLoopMeter } from '../../src/operate/system/event-loop.ts'
 import { certificateWarning, readCertificateEnd } from '../../src/operate/system/machine-facts.ts'
 import { insertJob } from '../../src/platform/jobs/store.ts'
-import type { Database } from '../../src/platform/storage/database.ts'
 import { HEARTBEAT_MS } from '../../src/platform/nodes/registry.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { errands } from '../fixtures/errands.ts'
 import { adminOf, requestIdOf } from '../monitoring/admin.ts'
+import { openNodes } from '../monitoring/nodes.ts'
 
 type Item = Record<'kind' | 'severity' | 'since', string> & {
   readonly subject: { readonly id: string; readonly label: string }
@@ -29,33 +25,6 @@ async function itemsOf(service: TestApp, kind: string): Promise<Item[]> {
   const { status, body, text } = await (await adminOf(service)).get('/admin/attention')
   assert.equal(status, 200, text)
   return body.data.filter((item: Item) => item.kind === kind)
-}
-
-const FACTS: NodeFacts = {
-  ...{ role: 'all', since: 0, release: '0', queueAgeMs: 0, inFlight: 0 },
-  reasons: [],
-  loop: undefined,
-}
-
-/** Nodes of one installation, whose clock and database the test controls. */
-async function openNodes(t: Parameters<typeof openForTest>[0]) {
-  const db = await openForTest(t, await migratedUrl(t, 'postgres'))
-  const state = { now: Date.UTC(2026, 10, 28), isAway: false }
-  const clock = { now: () => state.now, elapsedMs: () => state.now }
-  const write: Database['write'] = (...change) =>
-    state.isAway ? Promise.reject(new Failure('storage_unavailable')) : db.write(...change)
-  const open = (node: string, facts: () => NodeFacts = () => FACTS) => {
-    const describeUse = () => ({ name: `api-${node}`, columns: {}, keyIds: [] })
-    const describe = async () => facts()
-    return createNodeRegistry({ db: { ...db, write }, clock, node, describeUse, describe })
-  }
-  const readAttention = (registry: ReturnType<typeof open>) => {
-    const nodes = registry.list
-    const none = () => undefined
-    const sources = { db, monitoring: db, clock, versions: () => [], nodes }
-    return createAttentionReader({ ...sources, certificateEnd: none, jobTimeoutMs: none })()
-  }
-  return { state, open, readAttention }
 }
 
 test('while no node can store a heartbeat, none is gone; one that ended is later', async (t) => {
@@ -87,12 +56,12 @@ test('a node that is not ready is named with reasons, a blocked one with its use
   const loop = { busy: 0.95, cpu: 0.03, periodMs: 15_000 }
   const [own, ...others] = [
     open('1'),
-    open('2', () => ({ ...FACTS, reasons })),
-    open('3', () => ({ ...FACTS, loop })),
-    open('4', () => ({ ...FACTS, loop: { ...loop, busy: 0.89 } })),
+    open('2', () => ({ reasons })),
+    open('3', () => ({ loop })),
+    open('4', () => ({ loop: { ...loop, busy: 0.89 } })),
   ]
   for (const node of [own!, ...others]) await node.heartbeat()
-  const items = (await readAttention(own!)) as unknown as Item[]
+  const items = await readAttention(own!)
   assert.deepEqual(
     items.map(({ kind, subject, facts }) => [kind, subject.label, facts.reasons ?? facts.busy]),
     [

@@ -2,15 +2,13 @@
 import assert from 'node:assert/strict'
 import { hostname } from 'node:os'
 import { test } from 'node:test'
-import { migratedUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 import { createLineLog, createLog } from '../../src/kernel/log.ts'
-import { createAttentionReader } from '../../src/operate/monitoring/attention.ts'
-import { createNodeRegistry } from '../../src/operate/monitoring/nodes.ts'
 import { ConfigError, loadConfig } from '../../src/platform/config/config.ts'
 import { nodeNameOf } from '../../src/platform/config/environment.ts'
 import { HEARTBEAT_MS } from '../../src/platform/nodes/registry.ts'
 import { adminOf } from '../monitoring/admin.ts'
+import { openNodes } from '../monitoring/nodes.ts'
 
 const NAME = 'api-1.example'
 const withName = { env: { GATEHOOK_NODE_NAME: NAME } }
@@ -58,48 +56,25 @@ test('the name is a short text of safe characters, by default the name of the ho
   }
 })
 
-/** Two nodes of one installation, whose clock the test sets. */
 test('a node that ended is gone within a minute [postgres]', async (t) => {
-  const db = await openForTest(t, await migratedUrl(t, 'postgres'))
-  let now = Date.UTC(2026, 10, 28)
-  const clock = { now: () => now, elapsedMs: () => now }
-  const open = (node: string, name: string) => {
-    const describeUse = () => ({ name, columns: {}, keyIds: [] })
-    const describe = async () => ({
-      role: 'all' as const,
-      since: now,
-      release: '0',
-      reasons: [],
-      loop: undefined,
-      queueAgeMs: 0,
-      inFlight: 0,
-    })
-    return createNodeRegistry({ db, clock, node, describeUse, describe })
-  }
-  const [own, other] = [open('1', 'api-1'), open('2', 'api-2')]
+  const { state, open, readAttention } = await openNodes(t)
+  const [own, other] = [open('1'), open('2')]
   await own.heartbeat()
   await other.heartbeat()
   const states = async () => (await own.list()).map(({ name, state }) => `${name} ${state}`)
-  const readAttention = () =>
-    createAttentionReader({
-      db,
-      monitoring: db,
-      clock,
-      versions: () => [],
-      certificateEnd: () => undefined,
-      jobTimeoutMs: () => undefined,
-      nodes: own.list,
-    })()
   const pass = async (ms: number) => {
-    now += ms
+    state.now += ms
     await own.heartbeat()
   }
+  const kinds = async () =>
+    (await readAttention(own)).map(({ kind, severity }) => `${kind} ${severity}`)
   assert.deepEqual(await states(), ['api-1 ready', 'api-2 ready'])
   await pass(3 * HEARTBEAT_MS + 1)
   assert.deepEqual(await states(), ['api-1 ready', 'api-2 gone'])
-  const items = (await readAttention()).map(({ kind, subject }) => [kind, subject.label])
-  assert.deepEqual(items, [['node_not_ready', 'api-2']])
+  assert.deepEqual(await kinds(), ['node_not_ready bad'])
   await pass(60_000 - 3 * HEARTBEAT_MS)
   assert.deepEqual(await states(), ['api-1 ready'])
-  assert.deepEqual(await readAttention(), [])
+  assert.deepEqual(await kinds(), ['nodes_missing warn'])
+  await pass(3_600_000)
+  assert.deepEqual(await kinds(), [])
 })

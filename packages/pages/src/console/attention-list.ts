@@ -50,6 +50,13 @@ export const noticesIn = (
       (scope.customer === undefined || customer === null || customer === scope.customer),
   )
 
+const NODE_KINDS = [
+  'node_not_ready',
+  'node_start_failed',
+  'node_busy',
+  'queue_old',
+]
+
 /** Returns the words beside a link of the side bar. */
 export function tallyOf(label: string, rows: readonly AttentionRow[]): string | undefined {
   const count = (kind: string) => rows.filter((row) => row.kind === kind).length
@@ -62,7 +69,7 @@ export function tallyOf(label: string, rows: readonly AttentionRow[]): string | 
     return ending && `${ending.subject.label} ends`
   }
   if (label === 'System') {
-    const unready = count('node_not_ready') + count('node_busy') + count('queue_old')
+    const unready = NODE_KINDS.reduce((sum, kind) => sum + count(kind), 0)
     return unready === 0 ? undefined : String(unready)
   }
   return undefined

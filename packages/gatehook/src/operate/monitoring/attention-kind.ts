@@ -3,7 +3,7 @@ import type { Calendar } from '../../declare/versions/calendar.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Reader } from '../../platform/storage/database.ts'
-import type { NodeState } from './nodes.ts'
+import type { EndedNode, NodeState } from './nodes.ts'
 import type { AttentionItem } from './operations.ts'
 
 export type Severity = AttentionItem['severity']
@@ -16,6 +16,7 @@ export interface AttentionSources {
   /** The versions with their calendars. */
   readonly versions: () => readonly { readonly version: string; readonly calendar: Calendar }[]
   readonly nodes: () => Promise<readonly NodeState[]>
+  readonly endedNodes: () => Promise<readonly EndedNode[]>
   /** Returns the end of the certificate of this node, in epoch milliseconds. */
   readonly certificateEnd: () => number | undefined
   /** Returns the time after which an attempt at a job of the service fails. */

@@ -28,6 +28,7 @@ import {
   modeName,
   type Severity,
 } from './attention-kind.ts'
+import { failedStarts, missingNodes, nodeStates } from './attention-nodes.ts'
 import * as store from './attention-store.ts'
 import type { AttentionItem } from './operations.ts'
 import { positionAt } from './position.ts'
@@ -40,7 +41,6 @@ const VERSION_CALLED_WITHIN_MS = 30 * DAY_MS
 /** An endpoint that was disabled earlier needs no attention any more. */
 const DISABLED_WITHIN_MS = 30 * DAY_MS
 const REUSE_WITHIN_MS = DAY_MS
-const QUEUE_AGE_MS = 5 * 60_000
 /** Server errors: their share, the period, and the requests from which a share is meaningful. */
 const ERRORS_SHARE = 0.01
 const ERRORS_PERIOD_MS = 15 * 60_000
@@ -49,8 +49,6 @@ const ERRORS_REQUESTS_MIN = 20
 const ERRORS_SEARCH_MS = HOUR_MS
 /** An outage without errors for this time is over. */
 const ERRORS_PRESENT_MS = 60_000
-/** The part of the time in which a blocked or overloaded event loop is busy. */
-const BUSY_SHARE = 0.9
 const PROBLEM_CHARACTERS = 200
 
 const failingEndpoints: AttentionKind = async ({ db }, now) => {
@@ -187,32 +185,6 @@ function startOf(steps: readonly number[]): number {
   return steps[gap]!
 }
 
-const nodeStates: AttentionKind = async ({ nodes }, now) => {
-  const items: AttentionItem[] = []
-  for (const { id, name, role, state, seenAt, queueAgeMs, reasons, loop } of await nodes()) {
-    const subject = { type: 'node', id, label: name }
-    if (state !== 'ready') {
-      const facts = {
-        role,
-        state,
-        seen_at: isoTime(seenAt),
-        reasons: state === 'gone' ? [] : reasons,
-      }
-      items.push(itemOf('node_not_ready', 'bad', seenAt, { subject, facts }))
-    }
-    if (state !== 'gone' && loop && loop.busy >= BUSY_SHARE) {
-      const facts = { busy: loop.busy, cpu: loop.cpu, period_s: loop.periodMs / 1000 }
-      items.push(itemOf('node_busy', 'warn', seenAt - loop.periodMs, { subject, facts }))
-    }
-    if (state !== 'gone' && queueAgeMs > QUEUE_AGE_MS) {
-      const since = now - queueAgeMs
-      const facts = { oldest_at: isoTime(since) }
-      items.push(itemOf('queue_old', 'bad', since, { subject, facts }))
-    }
-  }
-  return items
-}
-
 const restoredData: AttentionKind = async ({ db }) => {
   const state = await readRestoreState(db)
   if (!state) return []
@@ -242,6 +214,7 @@ const CURRENT: readonly AttentionKind[] = [restoredData]
 /** Read for all callers together. In both tables, the most urgent first within a severity. */
 const SHARED: readonly AttentionKind[] = [
   nodeStates,
+  failedStarts,
   expiringCertificate,
   serverErrors,
   heldEvents,
@@ -258,6 +231,7 @@ const SHARED: readonly AttentionKind[] = [
   expiringKeys,
   refusedKeys,
   limitedKeys,
+  missingNodes,
 ]
 
 const ORDER: Readonly<Record<Severity, number>> = { bad: 0, warn: 1, info: 2 }

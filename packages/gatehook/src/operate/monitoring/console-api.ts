@@ -43,7 +43,7 @@ export interface ConsoleApiOptions {
   readonly jobTimeoutMs: AttentionSources['jobTimeoutMs']
   /** Stores the counts of versions. */
   readonly flushUsage: () => Promise<void>
-  readonly nodes: Pick<NodeRegistry, 'list'>
+  readonly nodes: Pick<NodeRegistry, 'list' | 'listEnded'>
 }
 
 export interface ConsoleApi {
@@ -66,7 +66,7 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
   const bounds = { retentionDays, maxRows, maxBytes }
   const retention = createRetention({ store, clock, ...bounds, figures, storedBytes })
   const readAttention = createAttentionReader({
-    ...{ db, monitoring: store, clock, nodes: nodes.list },
+    ...{ db, monitoring: store, clock, nodes: nodes.list, endedNodes: nodes.listEnded },
     versions: options.versions,
     certificateEnd: options.certificateEnd,
     jobTimeoutMs: options.jobTimeoutMs,

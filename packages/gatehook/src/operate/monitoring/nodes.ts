@@ -1,17 +1,21 @@
 /**
- * The nodes of an installation (`GET /admin/system`). On SQLite one process
- * serves: other rows are of runs that ended without notice.
+ * The nodes of an installation (`GET /admin/system`): this one reports to the registry, and reads
+ * the others. On SQLite one process serves: other rows are of runs that ended.
  */
 import type { Clock } from '../../kernel/clock.ts'
-import type { Database } from '../../platform/storage/database.ts'
 import {
-  deleteNode,
+  deleteFormerNodes,
+  ENDED_STAYS_MS,
+  endNode,
   GONE_AFTER_MS,
+  listFormerNodes,
   listNodes,
   listRunningNodes,
   type RunningNode,
+  type StartFailure,
   storeNode,
 } from '../../platform/nodes/registry.ts'
+import type { Database } from '../../platform/storage/database.ts'
 import type { LoopUse } from '../system/event-loop.ts'
 import { NODE_SLOTS } from './position.ts'
 
@@ -46,6 +50,20 @@ export interface NodeState extends NodeFacts {
   readonly seenAt: number
 }
 
+/** A node that ended, or failed to start, within a day. */
+export interface EndedNode {
+  readonly id: string
+  readonly name: string
+  /** Undefined: it failed to start. */
+  readonly role: NodeRole | undefined
+  /** The start of its process; that of its failure, if it failed to start. */
+  readonly since: number
+  readonly endedAt: number
+  /** Whether it gave no notice of its end. */
+  readonly isKilled: boolean
+  readonly failure: StartFailure | null
+}
+
 interface NodeRegistryOptions {
   readonly db: Database
   readonly clock: Clock
@@ -60,8 +78,11 @@ export interface NodeRegistry {
   /** The slot of this node in positions of requests. */
   slot(): number
   heartbeat(): Promise<void>
+  /** Returns the nodes that run, this one first, and those that ended within a minute. */
   list(): Promise<NodeState[]>
-  /** Deletes this node's row. */
+  /** Returns the nodes that ended earlier, and those that failed to start; the last one first. */
+  listEnded(): Promise<EndedNode[]>
+  /** Stores that this node has ended. */
   leave(): Promise<void>
 }
 
@@ -70,6 +91,7 @@ const stateOf = ({ reasons }: NodeFacts): NodeState['state'] =>
 
 export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
   const { db, clock, node, describe, describeUse } = options
+  const isShared = db.dialect.shared
   let slot: number | undefined
   /** The last time in which this node could store no heartbeat: nor could the others. */
   let outage: { readonly fromMs: number; toMs: number | undefined } | undefined
@@ -87,6 +109,7 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
   }
   /** Takes the lowest slot that no node uses; two that start at once may take the same. */
   const takeSlot = async () => {
+    await deleteFormerNodes(db, describeUse().name, clock.now())
     const others = (await listRunningNodes(db, clock.now())).filter(({ id }) => id !== node)
     const used = new Set(others.map((other) => other.slot))
     return Array.from({ length: NODE_SLOTS }, (_, at) => at).find((at) => !used.has(at)) ?? 0
@@ -107,7 +130,7 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
     },
     async list() {
       const current = await own(true)
-      if (!db.dialect.shared) return [current]
+      if (!isShared) return [current]
       const now = clock.now()
       const since = Math.min(now, outage?.fromMs ?? now) - LISTED_MS
       const others = (await listNodes(db, since)).filter(({ id }) => id !== node)
@@ -120,9 +143,20 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
       })
       return [current, ...states]
     },
+    async listEnded() {
+      if (!isShared) return []
+      const now = clock.now()
+      const rows = await listFormerNodes(db, now - ENDED_STAYS_MS, now - LISTED_MS)
+      return rows
+        .filter(({ endedAt, seenAt }) => endedAt !== null || silenceMs(seenAt, now) >= LISTED_MS)
+        .map(({ id, name, facts, seenAt, endedAt, failure }) => {
+          const { role, since = seenAt } = JSON.parse(facts) as Partial<NodeFacts>
+          const isKilled = endedAt === null
+          return { id, name, role, since, endedAt: endedAt ?? seenAt, isKilled, failure }
+        })
+    },
     async leave() {
-      if (slot === undefined) return
-      await deleteNode(db, node, clock.now() - LISTED_MS)
+      if (slot !== undefined) await endNode(db, node, clock.now())
     },
   }
 }

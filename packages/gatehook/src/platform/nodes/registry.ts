@@ -1,7 +1,8 @@
 /**
  * The registry of the nodes of an installation. The main thread of each reports every 15 s, and
  * says when it ends; its delivery engine counts heartbeats in the same row (`lease-store.ts`).
- * Commands read what a node uses before they take it away.
+ * Commands read what a node uses before they take it away. An ended node, and a failed start, stay
+ * until a node of that name starts, for a day at most.
  */
 import type { Database, Reader } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
@@ -9,6 +10,8 @@ import { sql } from '../storage/sql.ts'
 export const HEARTBEAT_MS = 15_000
 /** A node that has not reported for this long ended without notice. */
 export const GONE_AFTER_MS = 3 * HEARTBEAT_MS
+/** How long an ended node stays. */
+export const ENDED_STAYS_MS = 86_400_000
 
 /** The columns of resources that a node uses, by table, with their types. */
 export type ColumnUse = Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -25,6 +28,20 @@ export interface RunningNode {
   readonly keyIds: readonly string[]
   /** Epoch milliseconds. */
   readonly seenAt: number
+}
+
+/** Why a node did not start, for operators; without secrets. */
+export interface StartFailure {
+  readonly reason: 'configuration' | 'declaration' | 'database'
+  readonly message: string
+}
+
+/** A node of the last day, which may have ended. */
+export interface FormerNode extends Pick<RunningNode, 'id' | 'name' | 'facts' | 'seenAt'> {
+  /** Null: it gave no notice of its end. */
+  readonly endedAt: number | null
+  /** Null: it has started. */
+  readonly failure: StartFailure | null
 }
 
 /** A change would take something from nodes that run. The message is for the operator. */
@@ -44,22 +61,49 @@ export const storeNode = (db: Database, node: RunningNode): Promise<unknown> =>
     { single: true },
   )
 
-/**
- * Deletes a node, and those that reported last before `beforeMs`. One that holds customers stays
- * until another engine has freed them.
- */
-export const deleteNode = (db: Database, id: string, beforeMs: number): Promise<unknown> =>
+/** Stores that a node has ended. */
+export const endNode = (db: Database, id: string, nowMs: number): Promise<unknown> =>
   db.write(
     (tx) =>
-      tx.run(sql`DELETE FROM gh_nodes
-        WHERE heartbeat IS NULL AND (id = ${id} OR seen_at <= ${beforeMs})`),
+      tx.run(sql`UPDATE gh_nodes SET ended_at = ${nowMs}, seen_at = ${nowMs} WHERE id = ${id}`),
     { single: true },
   )
 
-/** Returns at most 200 nodes that have reported since `sinceMs`. */
+/** Stores that a node of this name did not start, in place of its former failure. */
+export const storeFailedStart = (
+  db: Database,
+  name: string,
+  failure: StartFailure,
+  nowMs: number,
+): Promise<unknown> =>
+  db.write(
+    (tx) =>
+      tx.run(sql`INSERT INTO gh_nodes
+          (id, name, slot, facts, columns, key_ids, seen_at, ended_at, failure)
+        VALUES (${`start:${name}`}, ${name}, 0, '{}', '{}', '[]', ${nowMs}, ${nowMs},
+          ${JSON.stringify(failure)})
+        ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, ended_at = excluded.ended_at,
+          failure = excluded.failure`),
+    { single: true },
+  )
+
+/**
+ * Deletes the ended nodes that a node of this name replaces, and those that ended more than a day
+ * ago. A node that holds customers stays until another engine has freed them.
+ */
+export const deleteFormerNodes = (db: Database, name: string, nowMs: number): Promise<unknown> =>
+  db.write(
+    (tx) =>
+      tx.run(sql`DELETE FROM gh_nodes WHERE heartbeat IS NULL
+        AND (seen_at <= ${nowMs - ENDED_STAYS_MS} OR (name = ${name}
+          AND (ended_at IS NOT NULL OR seen_at <= ${nowMs - GONE_AFTER_MS})))`),
+    { single: true },
+  )
+
+/** Returns at most 200 nodes that have reported since `sinceMs`, and have not ended. */
 export async function listNodes(from: Reader, sinceMs: number): Promise<RunningNode[]> {
   const rows = await from.all(sql`SELECT id, name, slot, facts, columns, key_ids, seen_at
-    FROM gh_nodes WHERE seen_at > ${sinceMs} ORDER BY id LIMIT 200`)
+    FROM gh_nodes WHERE ended_at IS NULL AND seen_at > ${sinceMs} ORDER BY id LIMIT 200`)
   return rows.map(({ key_ids, seen_at, columns, ...row }) => ({
     ...(row as Pick<RunningNode, 'id' | 'name' | 'slot' | 'facts'>),
     columns: JSON.parse(columns),
@@ -71,6 +115,24 @@ export async function listNodes(from: Reader, sinceMs: number): Promise<RunningN
 /** Returns the nodes that have not ended. */
 export const listRunningNodes = (from: Reader, nowMs: number): Promise<RunningNode[]> =>
   listNodes(from, nowMs - GONE_AFTER_MS)
+
+/** Returns at most 200 nodes that ended, or reported last, between two instants; newest first. */
+export async function listFormerNodes(
+  from: Reader,
+  sinceMs: number,
+  silentSinceMs: number,
+): Promise<FormerNode[]> {
+  const rows = await from.all(sql`SELECT id, name, facts, seen_at, ended_at, failure
+    FROM gh_nodes WHERE seen_at > ${sinceMs}
+      AND (ended_at IS NOT NULL OR seen_at <= ${silentSinceMs})
+    ORDER BY seen_at DESC, id LIMIT 200`)
+  return rows.map(({ seen_at, ended_at, failure, ...row }) => ({
+    ...(row as Pick<RunningNode, 'id' | 'name' | 'facts'>),
+    seenAt: seen_at,
+    endedAt: ended_at,
+    failure: failure === null ? null : JSON.parse(failure),
+  }))
+}
 
 export const namesOf = (nodes: readonly Pick<RunningNode, 'name'>[]): string =>
   [...new Set(nodes.map(({ name }) => name))].sort().join(', ')

@@ -4,9 +4,10 @@ import { int, type Table, text } from '../storage/table.ts'
 const nodes: Table = {
   name: 'gh_nodes',
   row:
-    'A node that runs; see `registry.ts`. JSON: `facts` are those of `operate/monitoring/`, ' +
-    '`columns` the columns of resources that the node uses, `key_ids` its master secrets. ' +
-    '`heartbeat` counts the heartbeats of its delivery engine; null: it holds no customer.',
+    'A node, see `registry.ts`: one that runs, ended or failed to start. JSON: `facts` are those ' +
+    'of `operate/monitoring/`, `columns` the columns of resources that the node uses, `key_ids` ' +
+    'its master secrets, `failure` why it did not start. `heartbeat` counts the heartbeats of ' +
+    'its delivery engine; null: it holds no customer.',
   columns: {
     id: text.plain,
     name: text.plain,
@@ -16,11 +17,13 @@ const nodes: Table = {
     key_ids: text.plain,
     seen_at: int,
     heartbeat: int.orNull,
+    ended_at: int.orNull,
+    failure: text.plain.orNull,
   },
   key: ['id'],
   place: 'local',
   belongs: 'installation',
-  stays: 'until the node ends, or 45 s after its last report',
+  stays: 'until a node of its name starts after its end, or a day after its last report',
   ofNodes: true,
 }
 

@@ -1,9 +1,8 @@
 /** Notices, the most urgent first: sentences on the facts of the API. */
-import type { ComponentChildren } from 'preact'
 import { ApiFailure, type Query, send } from '../../api.ts'
 import { nowMs, slowNow } from '../../clock.ts'
 import { discardEventCommand, restoreRevocationsCommand } from '../../commands.ts'
-import { ago, count, day, number, percent, period } from '../../format.ts'
+import { ago, count, day, number, percent } from '../../format.ts'
 import { Button } from '../../parts/button.tsx'
 import { AttentionList, Part } from '../../parts/notices.tsx'
 import type { Tone } from '../../parts/state.tsx'
@@ -14,14 +13,8 @@ import { type AttentionRow, attentionList } from '../attention-list.ts'
 import { customerName } from '../customer-names.ts'
 import { modeWord } from '../scope.ts'
 import { mayChange } from '../session.ts'
-
-interface Words {
-  readonly word: string
-  readonly sentence: (row: AttentionRow) => ComponentChildren
-  readonly link: (row: AttentionRow) => readonly [label: string, href: string]
-  /** A request of an administrator that ends the state. */
-  readonly remedy?: { readonly label: string; readonly path: string; readonly done: string }
-}
+import { fact, listFact, sinceOf, textFact, untilOf, type Words } from './attention-facts.ts'
+import { NODE_NOTICES } from './node-notices.tsx'
 
 const TONES: Readonly<Record<AttentionRow['severity'], Tone>> = {
   bad: 'bad',
@@ -31,29 +24,12 @@ const TONES: Readonly<Record<AttentionRow['severity'], Tone>> = {
 const MAX_ROWS = 8
 const DAY_MS = 86_400_000
 
-const fact = ({ facts }: AttentionRow, name: string): number =>
-  typeof facts[name] === 'number' ? facts[name] : 0
-const textFact = ({ facts }: AttentionRow, name: string): string | undefined =>
-  typeof facts[name] === 'string' ? facts[name] : undefined
-
-const listFact = ({ facts }: AttentionRow, name: string): string =>
-  Array.isArray(facts[name]) ? facts[name].join(', ') : ''
-
 const Label = ({ row }: { readonly row: AttentionRow }) => (
   <>
     <b>{row.subject.label}</b>
     {row.customer && ` of ${customerName(row.customer)}`}
   </>
 )
-
-/** Returns the sentences of the checks that fail on a node. */
-const reasonsOf = ({ facts }: AttentionRow): string =>
-  Array.isArray(facts.reasons) ? facts.reasons.map(({ message }) => message).join(' ') : ''
-
-const sinceOf = ({ since }: AttentionRow): string => period(slowNow().value - Date.parse(since))
-
-const untilOf = (row: AttentionRow, name: string): string =>
-  period(Date.parse(textFact(row, name) ?? row.since) - slowNow().value)
 
 /** A notice leads to the mode and customer of its subject. */
 const scopeOf = ({ mode, customer }: AttentionRow): Query =>
@@ -214,30 +190,7 @@ const KINDS: Readonly<Record<string, Words>> = {
     link: () => ['Open', href('/console/audit')],
     remedy: { label: 'Confirm', path: '/admin/restore/confirm', done: 'Confirmed' },
   },
-  node_not_ready: {
-    word: 'Not ready',
-    sentence: (row) => (
-      <>
-        Node <b>{row.subject.label}</b> is {textFact(row, 'state')?.replace('_', ' ')} for{' '}
-        {sinceOf(row)}. {reasonsOf(row)}
-      </>
-    ),
-    link: () => ['Open', href('/console/system')],
-  },
-  node_busy: {
-    word: 'Busy',
-    sentence: (row) => (
-      <>
-        The event loop of node <b>{row.subject.label}</b> was busy {percent(fact(row, 'busy'))} of
-        the last {number(Math.round(fact(row, 'period_s')))} s, and the process used{' '}
-        {percent(fact(row, 'cpu'))} of a core.{' '}
-        {fact(row, 'cpu') < fact(row, 'busy') / 2
-          ? 'Code blocks it, or the machine gives it no processor time.'
-          : 'Code computes in it, or the node has too many requests.'}
-      </>
-    ),
-    link: () => ['Open', href('/console/system')],
-  },
+  ...NODE_NOTICES,
   key_limited: {
     word: 'Limited',
     sentence: (row) => (
@@ -275,15 +228,6 @@ const KINDS: Readonly<Record<string, Words>> = {
       </>
     ),
     link: (row) => ['Open', href('/console/jobs', { state: 'running', name: row.subject.label })],
-  },
-  queue_old: {
-    word: 'Late',
-    sentence: (row) => (
-      <>
-        The oldest delivery of node {row.subject.label} waits for <b>{sinceOf(row)}</b>.
-      </>
-    ),
-    link: () => ['Open', href('/console/system')],
   },
 }
 

@@ -1,0 +1,79 @@
+/** Nodes that need the attention of an operator: states, ends, failed starts. */
+import { isoTime } from '../../kernel/time.ts'
+import { GONE_AFTER_MS } from '../../platform/nodes/registry.ts'
+import { type AttentionKind, itemOf } from './attention-kind.ts'
+import { ITEMS_MAX } from './attention-store.ts'
+import { findMissingNodes } from './missing-nodes.ts'
+import type { AttentionItem } from './operations.ts'
+
+const HOUR_MS = 3_600_000
+const QUEUE_AGE_MS = 5 * 60_000
+/** The part of the time in which a blocked or overloaded event loop is busy. */
+const BUSY_SHARE = 0.9
+/** Nodes that ended are missing for this time: later, fewer nodes are intended. */
+const MISSING_MS = HOUR_MS
+/** A failed start that no operator has repaired for this time is less urgent. */
+const FAILED_URGENT_MS = HOUR_MS
+
+export const nodeStates: AttentionKind = async ({ nodes }, now) => {
+  const items: AttentionItem[] = []
+  for (const { id, name, role, state, seenAt, queueAgeMs, reasons, loop } of await nodes()) {
+    const subject = { type: 'node', id, label: name }
+    if (state !== 'ready') {
+      const facts = {
+        role,
+        state,
+        seen_at: isoTime(seenAt),
+        reasons: state === 'gone' ? [] : reasons,
+      }
+      items.push(itemOf('node_not_ready', 'bad', seenAt, { subject, facts }))
+    }
+    if (state !== 'gone' && loop && loop.busy >= BUSY_SHARE) {
+      const facts = { busy: loop.busy, cpu: loop.cpu, period_s: loop.periodMs / 1000 }
+      items.push(itemOf('node_busy', 'warn', seenAt - loop.periodMs, { subject, facts }))
+    }
+    if (state !== 'gone' && queueAgeMs > QUEUE_AGE_MS) {
+      const since = now - queueAgeMs
+      const facts = { oldest_at: isoTime(since) }
+      items.push(itemOf('queue_old', 'bad', since, { subject, facts }))
+    }
+  }
+  return items
+}
+
+/** Nodes whose start failed, and that have not started since. */
+export const failedStarts: AttentionKind = async ({ endedNodes }, now) => {
+  const items = (await endedNodes()).flatMap(({ id, name, endedAt, failure }) => {
+    if (!failure) return []
+    const severity = now - endedAt < FAILED_URGENT_MS ? 'bad' : 'info'
+    const subject = { type: 'node', id, label: name }
+    return itemOf('node_start_failed', severity, endedAt, { subject, facts: { ...failure } })
+  })
+  return items.slice(0, ITEMS_MAX)
+}
+
+/** Fewer nodes run than before: some ended, and have neither come back nor a successor. */
+export const missingNodes: AttentionKind = async ({ nodes, endedNodes }, now) => {
+  const ended = await endedNodes()
+  const running = await nodes()
+  const failed = new Set(ended.filter(({ failure }) => failure).map(({ name }) => name))
+  const missing = findMissingNodes(
+    running,
+    ended.filter(({ failure, endedAt }) => !failure && now - endedAt < MISSING_MS),
+  ).filter(({ name, endedAt }) => !failed.has(name) && now - endedAt >= GONE_AFTER_MS)
+  const last = missing.at(-1)
+  if (!last) return []
+  const facts = {
+    running: running.filter(({ state }) => state !== 'gone').length,
+    ended: missing.slice(-ITEMS_MAX).map(({ name, endedAt, isKilled }) => ({
+      name,
+      ended_at: isoTime(endedAt),
+      how: isKilled ? 'silent' : 'in_order',
+    })),
+  }
+  // An operator puts the item off until a further node ends.
+  const subject = { type: 'service', id: last.id, label: 'service' }
+  // Nodes that end in order may be too many.
+  const severity = missing.some(({ isKilled }) => isKilled) ? 'warn' : 'info'
+  return [itemOf('nodes_missing', severity, last.endedAt, { subject, facts })]
+}

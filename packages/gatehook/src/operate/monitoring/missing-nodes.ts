@@ -1,0 +1,34 @@
+/** Finds nodes that have ended without a successor. Pure. */
+import type { EndedNode, NodeState } from './nodes.ts'
+
+/**
+ * A successor may start this long before the node that it replaces ends, as in a roll-out of
+ * containers, unless both were started together.
+ */
+const OVERLAP_MS = 2 * 60_000
+
+/**
+ * Returns the nodes that ended and have no successor, the last one at the end. A successor is a
+ * node of the same role that started after the end, or shortly before it. A node of the same name
+ * is one in any case: its start deletes the row of the ended node.
+ */
+export function findMissingNodes(
+  running: readonly NodeState[],
+  ended: readonly EndedNode[],
+): EndedNode[] {
+  const successors = running
+    .filter(({ state }) => state !== 'gone')
+    .toSorted((a, b) => a.since - b.since)
+  const oldestFirst = ended.toSorted((a, b) => a.endedAt - b.endedAt)
+  return oldestFirst.filter((node) => {
+    const at = successors.findIndex((successor) => isSuccessor(successor, node))
+    if (at >= 0) successors.splice(at, 1)
+    return at < 0
+  })
+}
+
+function isSuccessor({ role, since }: NodeState, node: EndedNode): boolean {
+  if (role !== node.role) return false
+  const isLater = since - node.since >= OVERLAP_MS
+  return since > node.endedAt || (isLater && since >= node.endedAt - OVERLAP_MS)
+}

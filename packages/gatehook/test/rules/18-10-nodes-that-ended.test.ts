@@ -1,0 +1,141 @@
+/** §18.10: attention names nodes that ended and have no successor, and starts that failed. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
+import { openService } from '../../../../test/rig/service.ts'
+import { api } from '../../service/service.ts'
+import { openApp } from '../../src/app.ts'
+import { ConfigError, loadConfig } from '../../src/platform/config/config.ts'
+import { GONE_AFTER_MS, storeFailedStart } from '../../src/platform/nodes/registry.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
+import { adminOf } from '../monitoring/admin.ts'
+import { openNodes } from '../monitoring/nodes.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+
+/** Three nodes that run, of which the second has ended in order. */
+async function withEnded(t: Parameters<typeof openNodes>[0]) {
+  const nodes = await openNodes(t)
+  const [own, other, third] = [nodes.open('1'), nodes.open('2'), nodes.open('3')]
+  for (const node of [own, other, third]) await node.heartbeat()
+  nodes.state.now += HOUR_MS
+  await other.leave()
+  const pass = async (ms: number) => {
+    nodes.state.now += ms
+    for (const node of [own, third]) await node.heartbeat()
+  }
+  const readItems = async () => nodes.readAttention(own)
+  return { ...nodes, own, pass, readItems }
+}
+
+test('a node that ended in order is named, and for an hour [postgres]', async (t) => {
+  const { own, pass, readItems, state } = await withEnded(t)
+  const endedAt = new Date(state.now).toISOString()
+  await pass(0)
+  assert.equal((await own.list()).length, 2, 'it is gone at once')
+  assert.deepEqual(await readItems(), [], 'it may restart')
+  await pass(GONE_AFTER_MS)
+  const [item, ...others] = await readItems()
+  assert.deepEqual(others, [])
+  assert.deepEqual([item?.kind, item?.severity], ['nodes_missing', 'info'])
+  const ended = [{ name: 'api-2', ended_at: endedAt, how: 'in_order' }]
+  assert.deepEqual(item?.facts, { running: 2, ended })
+  await pass(HOUR_MS)
+  assert.deepEqual(await readItems(), [])
+})
+
+test('a node of the same name, or one that starts then, ends the notice [postgres]', async (t) => {
+  for (const name of ['api-2', 'api-2-of-the-next-release']) {
+    const { open, pass, readItems } = await withEnded(t)
+    await pass(GONE_AFTER_MS)
+    assert.equal((await readItems()).length, 1)
+    await open('4', undefined, name).heartbeat()
+    assert.deepEqual(await readItems(), [], name)
+  }
+})
+
+test('a successor may start before the end, unless both started together [postgres]', async (t) => {
+  for (const [ranMs, isSuccessor] of [
+    [HOUR_MS, true],
+    [MINUTE_MS, false],
+  ] as const) {
+    const { state, open, readAttention } = await openNodes(t)
+    const own = open('1')
+    state.now += HOUR_MS
+    const former = open('2')
+    await former.heartbeat()
+    state.now += ranMs
+    const next = open('3')
+    await next.heartbeat()
+    state.now += MINUTE_MS
+    await former.leave()
+    state.now += GONE_AFTER_MS
+    for (const node of [own, next]) await node.heartbeat()
+    assert.equal((await readAttention(own)).length, isSuccessor ? 0 : 1, `${ranMs} ms`)
+  }
+})
+
+test('a successor of another role ends no notice [postgres]', async (t) => {
+  const { open, pass, readItems } = await withEnded(t)
+  await open('4', () => ({ role: 'deliver' })).heartbeat()
+  await pass(GONE_AFTER_MS - 1_000)
+  assert.deepEqual(await readItems(), [])
+  await pass(1_000)
+  assert.equal((await readItems()).length, 1)
+})
+
+test('a failed start is named until a node of the name starts [postgres]', async (t) => {
+  const { db, state, open, readAttention } = await openNodes(t)
+  const own = open('1')
+  await own.heartbeat()
+  const failure = { reason: 'configuration', message: 'GATEHOOK_MODE expects a mode.' } as const
+  for (let start = 0; start < 2; start++) {
+    state.now += MINUTE_MS
+    await storeFailedStart(db, 'api-2', failure, state.now)
+  }
+  await own.heartbeat()
+  const items = await readAttention(own)
+  assert.deepEqual(
+    items.map(({ kind, severity, subject, facts }) => [kind, severity, subject.label, facts]),
+    [['node_start_failed', 'bad', 'api-2', failure]],
+  )
+  assert.equal((await own.list()).length, 1)
+  state.now += HOUR_MS
+  await own.heartbeat()
+  assert.equal((await readAttention(own))[0]?.severity, 'info')
+  await open('2').heartbeat()
+  assert.deepEqual(await readAttention(own), [])
+})
+
+const SECRET = 'a secret that only tests know, long enough'
+
+test('a start with another master secret is named by the other node [postgres]', async (t) => {
+  const url = await migratedUrl(t, 'postgres')
+  const first = await openService(t, 'postgres', { url })
+  await first.app.work()
+  const admin = await adminOf(first)
+  const countFailed = sql`SELECT count(*) FROM gh_nodes WHERE failure IS NOT NULL`
+  const WRONG = 'another secret that is long enough, too'
+  const start = async (isCommand: boolean) => {
+    const config = loadConfig({
+      GATEHOOK_DATABASE_URL: url,
+      GATEHOOK_NODE_NAME: 'api-2',
+      GATEHOOK_SECRET_KEY: WRONG,
+    })
+    await assert.rejects(openApp({ config, service: api, log: quietLog, isCommand }), ConfigError)
+  }
+  const readEnded = async () =>
+    (await admin.get('/admin/attention')).body.data.filter(
+      ({ kind }: { kind: string }) => kind === 'node_start_failed',
+    )
+  await start(true)
+  assert.deepEqual(await first.app.db.arrays(countFailed), [[0]], 'a command is no node')
+  await start(false)
+  const [item, ...others] = await readEnded()
+  assert.deepEqual(others, [])
+  assert.equal(item.subject.label, 'api-2')
+  assert.equal(item.facts.reason, 'configuration')
+  assert.match(item.facts.message, /secret/)
+  assert.ok(!JSON.stringify(item).includes(WRONG) && !JSON.stringify(item).includes(SECRET))
+})

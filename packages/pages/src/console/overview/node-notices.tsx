@@ -1,0 +1,81 @@
+/** Notices on nodes: states, ends, failed starts. */
+import { slowNow } from '../../clock.ts'
+import { ago, count, number, percent } from '../../format.ts'
+import { href } from '../../router.ts'
+import type { AttentionRow } from '../attention-list.ts'
+import { fact, sinceOf, textFact, type Words } from './attention-facts.ts'
+
+/** Returns the sentences of the checks that fail on a node. */
+const reasonsOf = ({ facts }: AttentionRow): string =>
+  Array.isArray(facts.reasons) ? facts.reasons.map(({ message }) => message).join(' ') : ''
+
+/** A fact that is a list of objects. */
+const itemsOf = ({ facts }: AttentionRow, name: string): readonly Record<string, unknown>[] =>
+  Array.isArray(facts[name]) ? facts[name] : []
+
+const missingNodes = (row: AttentionRow): string =>
+  itemsOf(row, 'ended')
+    .map(({ name, ended_at: at, how }) => {
+      const verb = how === 'silent' ? 'reported last' : 'ended'
+      return `${name} ${verb} ${ago(String(at), slowNow().value)}`
+    })
+    .join(', node ')
+
+const link = () => ['Open', href('/console/system')] as const
+
+export const NODE_NOTICES: Readonly<Record<string, Words>> = {
+  node_not_ready: {
+    word: 'Not ready',
+    sentence: (row) => (
+      <>
+        Node <b>{row.subject.label}</b> is {textFact(row, 'state')?.replace('_', ' ')} for{' '}
+        {sinceOf(row)}. {reasonsOf(row)}
+      </>
+    ),
+    link,
+  },
+  node_start_failed: {
+    word: 'Did not start',
+    sentence: (row) => (
+      <>
+        Node <b>{row.subject.label}</b> failed to start {ago(row.since, slowNow().value)}:{' '}
+        {textFact(row, 'message')}
+      </>
+    ),
+    link,
+  },
+  nodes_missing: {
+    word: 'Fewer nodes',
+    sentence: (row) => (
+      <>
+        Node {missingNodes(row)} and {itemsOf(row, 'ended').length === 1 ? 'has' : 'have'} not come
+        back; <b>{count(fact(row, 'running'), 'node')}</b>{' '}
+        {fact(row, 'running') === 1 ? 'runs' : 'run'}.
+      </>
+    ),
+    link,
+  },
+  node_busy: {
+    word: 'Busy',
+    sentence: (row) => (
+      <>
+        The event loop of node <b>{row.subject.label}</b> was busy {percent(fact(row, 'busy'))} of
+        the last {number(Math.round(fact(row, 'period_s')))} s, and the process used{' '}
+        {percent(fact(row, 'cpu'))} of a core.{' '}
+        {fact(row, 'cpu') < fact(row, 'busy') / 2
+          ? 'Code blocks it, or the machine gives it no processor time.'
+          : 'Code computes in it, or the node has too many requests.'}
+      </>
+    ),
+    link,
+  },
+  queue_old: {
+    word: 'Late',
+    sentence: (row) => (
+      <>
+        The oldest delivery of node {row.subject.label} waits for <b>{sinceOf(row)}</b>.
+      </>
+    ),
+    link,
+  },
+}
