@@ -374,11 +374,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['18.7', 'Exit status 75: a later start may succeed; 78: the configuration must change.'],
       ['18.8', 'A migration takes no column from nodes that run; a node without one is not ready.'],
       ['18.9', 'Scopes for machines; the audit trail without gaps; probes in no rate of errors.'],
-      [
-        '18.10',
-        'Logs, metrics, system, attention and audit carry the name of a node. Attention names ' +
-          'nodes that ended without a successor, or failed to start.',
-      ],
+      ['18.10', 'Nodes have names; attention lists nodes that ended, failed to start, or differ.'],
       [
         '18.11',
         'A customer is exported without secrets, and deleted with every row; a person, with its ' +

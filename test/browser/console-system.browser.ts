@@ -59,3 +59,54 @@ test('the keys g d open the rows of the only customer', async (t) => {
   await page.getByText(/has no rows of users in live mode yet/).waitFor()
   await assertAccessible(page, 'an empty list')
 })
+
+test('options and declarations that differ are listed with their nodes', async (t) => {
+  const page = await stage.signedIn(t)
+  const values = [
+    { value: 'none', nodes: ['api-1'] },
+    { value: '10.0.0.0/8', nodes: ['api-2', 'api-3'] },
+  ]
+  const option = { kind: 'option', name: 'GATEHOOK_TRUST_PROXY', values, columns: [] }
+  const digests = values.map(({ nodes }, at) => ({ value: `0a1b2c3d4e5${at}`, nodes }))
+  const columns = ['price']
+  const declaration = { kind: 'declaration', name: 'orders', values: digests, columns }
+  await page.route('**/admin/system', async (route) => {
+    const response = await route.fetch()
+    const json = { ...(await response.json()), node_differences: [option, declaration] }
+    await route.fulfill({ response, json })
+  })
+  await page.goto(`${stage.url}/console/system`)
+  const rowOf = (name: string) => page.locator('main tbody tr', { hasText: name })
+  await rowOf('GATEHOOK_TRUST_PROXY').getByText('api-2, api-3: 10.0.0.0/8').first().waitFor()
+  await rowOf('orders').getByText('columns price').waitFor()
+  await assertAccessible(page, 'different nodes')
+})
+
+test('notices name nodes that ended, failed to start, or differ', async (t) => {
+  const page = await stage.signedIn(t)
+  const since = new Date(Date.now() - 120_000).toISOString()
+  const item = (kind: string, severity: string, facts: object) => ({
+    ...{ id: `${kind}.service`, kind, severity, since, facts, customer: null, mode: null },
+    subject: { type: 'service', id: 'service', label: 'api-2' },
+  })
+  const ended = [{ name: 'api-3', ended_at: since, how: 'silent' }]
+  const values = [
+    { value: null, nodes: ['api-1'] },
+    { value: null, nodes: ['api-2'] },
+  ]
+  const differences = [{ name: 'GATEHOOK_OPERATORS_CLIENT_SECRET', values, columns: [] }]
+  const message = 'The master secret does not fit the database.'
+  const data = [
+    item('node_start_failed', 'bad', { reason: 'configuration', message }),
+    item('node_options_differ', 'warn', { differences }),
+    item('nodes_missing', 'warn', { running: 1, ended }),
+  ]
+  const json = { data, delayed: 0, next_cursor: null, has_more: false }
+  await page.route('**/admin/attention', (route) => route.fulfill({ json }))
+  await page.goto(`${stage.url}/console/overview`)
+  const notices = page.locator('main')
+  await notices.getByText(/api-2 failed to start .*: The master secret does not fit/).waitFor()
+  await notices.getByText(/api-3 reported last .* and has not come back; 1 node runs/).waitFor()
+  await notices.getByText(/api-1: another secret, api-2: another secret/).waitFor()
+  await assertAccessible(page, 'notices of nodes')
+})

@@ -1,14 +1,21 @@
-/** Assembles the registration of this node: what it reports, how often, and when it ends. */
+/** Assembles the registration of this node: its reports, their interval, its end. */
+import { createHmac } from 'node:crypto'
 import type { Catalog } from '../declare/resources/catalog.ts'
+import { digestDeclaration } from '../declare/resources/declaration-digest.ts'
 import { columnUse } from '../declare/resources/schema-check.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { startInterval } from '../kernel/interval.ts'
 import type { Monitoring } from '../operate/monitoring/monitoring.ts'
-import { createNodeRegistry, type DescribeNode, type NodeRegistry } from '../operate/monitoring/nodes.ts'
+import {
+  createNodeRegistry,
+  type DescribeNode,
+  type NodeRegistry,
+} from '../operate/monitoring/nodes.ts'
 import { createLoopMeter } from '../operate/system/event-loop.ts'
 import { reasonForOperators } from '../operate/system/health.ts'
 import type { Readiness } from '../operate/system/readiness.ts'
 import type { Deliveries } from '../outbound/deliveries/deliveries.ts'
+import { sharedOptions, sharedSecrets } from '../platform/config/describe.ts'
 import { nodeNameOf } from '../platform/config/environment.ts'
 import { HEARTBEAT_MS } from '../platform/nodes/registry.ts'
 import type { Component, Foundation } from './foundation.ts'
@@ -61,18 +68,32 @@ export function assembleNodes(foundation: Foundation, assembly: NodesAssembly): 
   }
 }
 
+const DIGEST_CHARACTERS = 12
+
 /** Returns the function that describes this node; `isFresh`: by the present state of its checks. */
 function nodeDescriber(
-  { clock, serves = true, delivers = true, release = 'unknown' }: Foundation,
-  { deliveries, readiness }: NodesAssembly,
+  { config, vault, clock, serves = true, delivers = true, release = 'unknown' }: Foundation,
+  { catalog, deliveries, readiness }: NodesAssembly,
 ): DescribeNode {
   const since = clock.now()
   const role = serves && delivers ? 'all' : serves ? 'serve' : 'deliver'
   const measureLoop = createLoopMeter(wallClock)
+  const options = sharedOptions(config)
+  let declaration: Readonly<Record<string, string>> | undefined
+  const digest = (name: string, secret: string) =>
+    createHmac('sha256', vault.key('option digests'))
+      .update(`${name}\n${secret}`)
+      .digest('hex')
+      .slice(0, DIGEST_CHARACTERS)
   return async (isFresh) => {
+    declaration ??= digestDeclaration(catalog.service)
     const reasons = await (isFresh ? readiness.assess('write') : readiness.recall())
     const { lateMs: queueAgeMs, inFlight } = deliveries.figures()
-    const facts = { role, since, release, queueAgeMs, inFlight, loop: measureLoop() } as const
-    return { ...facts, reasons: reasons.map(reasonForOperators) }
+    const digests = sharedSecrets(config).map(([name, secret]) => [name, digest(name, secret)])
+    return {
+      ...{ role, since, release, queueAgeMs, inFlight, loop: measureLoop(), options, declaration },
+      secrets: { keyId: vault.keyId, digests: Object.fromEntries(digests) },
+      reasons: reasons.map(reasonForOperators),
+    }
   }
 }

@@ -3,6 +3,7 @@ import { migratedUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { createAttentionReader } from '../../src/operate/monitoring/attention.ts'
 import { createNodeRegistry, type NodeFacts } from '../../src/operate/monitoring/nodes.ts'
+import type { ColumnUse } from '../../src/platform/nodes/registry.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 
 interface NodeItem {
@@ -24,15 +25,16 @@ export async function openNodes(t: Parameters<typeof openForTest>[0]) {
   const open = (
     node: string,
     facts: () => Partial<NodeFacts> = () => ({}),
-    name = `api-${node}`,
+    { name = `api-${node}`, columns = {} as ColumnUse } = {},
   ) => {
     const startedAt = state.now
     const describe = async (): Promise<NodeFacts> => ({
       ...{ role: 'all', since: startedAt, release: '0', queueAgeMs: 0, inFlight: 0 },
-      ...{ reasons: [], loop: undefined },
+      ...{ reasons: [], loop: undefined, options: {}, declaration: {} },
+      secrets: { keyId: 'k', digests: {} },
       ...facts(),
     })
-    const describeUse = () => ({ name, columns: {}, keyIds: [] })
+    const describeUse = () => ({ name, columns, keyIds: [] })
     return createNodeRegistry({ db: { ...db, write }, clock, node, describeUse, describe })
   }
   const readAttention = async (registry: ReturnType<typeof open>) => {

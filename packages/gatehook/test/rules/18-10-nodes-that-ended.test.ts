@@ -50,7 +50,7 @@ test('a node of the same name, or one that starts then, ends the notice [postgre
     const { open, pass, readItems } = await withEnded(t)
     await pass(GONE_AFTER_MS)
     assert.equal((await readItems()).length, 1)
-    await open('4', undefined, name).heartbeat()
+    await open('4', undefined, { name }).heartbeat()
     assert.deepEqual(await readItems(), [], name)
   }
 })

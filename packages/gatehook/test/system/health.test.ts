@@ -121,6 +121,7 @@ test('/admin/system returns health, counts and configuration', async () => {
     figures: {
       keys: () => Promise.resolve(3),
       nodes: () => [],
+      node_differences: () => [],
       queue: () => ({
         waiting: 0,
         waiting_is_bound: false,

@@ -54,6 +54,8 @@ const NODE_KINDS = [
   'node_not_ready',
   'node_start_failed',
   'node_busy',
+  'node_options_differ',
+  'node_declarations_differ',
   'queue_old',
 ]
 

@@ -1,9 +1,10 @@
-/** Nodes that need the attention of an operator: states, ends, failed starts. */
+/** Nodes that need the attention of an operator: states, ends, failed starts, differences. */
 import { isoTime } from '../../kernel/time.ts'
 import { GONE_AFTER_MS } from '../../platform/nodes/registry.ts'
 import { type AttentionKind, itemOf } from './attention-kind.ts'
 import { ITEMS_MAX } from './attention-store.ts'
 import { findMissingNodes } from './missing-nodes.ts'
+import { findDifferences, type NodeDifference } from './node-differences.ts'
 import type { AttentionItem } from './operations.ts'
 
 const HOUR_MS = 3_600_000
@@ -14,6 +15,8 @@ const BUSY_SHARE = 0.9
 const MISSING_MS = HOUR_MS
 /** A failed start that no operator has repaired for this time is less urgent. */
 const FAILED_URGENT_MS = HOUR_MS
+/** Differences are expected for this time after the start of a node: a restart one by one. */
+const ROLLING_MS = 10 * 60_000
 
 export const nodeStates: AttentionKind = async ({ nodes }, now) => {
   const items: AttentionItem[] = []
@@ -76,4 +79,33 @@ export const missingNodes: AttentionKind = async ({ nodes, endedNodes }, now) =>
   // Nodes that end in order may be too many.
   const severity = missing.some(({ isKilled }) => isKilled) ? 'warn' : 'info'
   return [itemOf('nodes_missing', severity, last.endedAt, { subject, facts })]
+}
+
+/** Options and declarations that differ between nodes that run. */
+export const differentNodes: AttentionKind = async ({ nodes }, now) => {
+  const states = await nodes()
+  const differences = findDifferences(states)
+  const since = Math.max(...states.map((node) => node.since))
+  return [
+    ...differenceItems('node_options_differ', 'option', differences, { since, now }),
+    ...differenceItems('node_declarations_differ', 'declaration', differences, { since, now }),
+  ]
+}
+
+function differenceItems(
+  kind: string,
+  about: NodeDifference['kind'],
+  differences: readonly NodeDifference[],
+  { since, now }: Readonly<Record<'since' | 'now', number>>,
+): AttentionItem[] {
+  const rows = differences.filter((difference) => difference.kind === about)
+  if (rows.length === 0) return []
+  const severity = now - since < ROLLING_MS ? 'info' : 'warn'
+  const facts = {
+    differences: rows
+      .slice(0, ITEMS_MAX)
+      .map(({ name, values, columns }) => ({ name, values, columns })),
+  }
+  const subject = { type: 'service', id: 'service', label: 'service' }
+  return [itemOf(kind, severity, since, { subject, facts })]
 }

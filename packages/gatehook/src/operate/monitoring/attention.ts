@@ -28,7 +28,7 @@ import {
   modeName,
   type Severity,
 } from './attention-kind.ts'
-import { failedStarts, missingNodes, nodeStates } from './attention-nodes.ts'
+import { differentNodes, failedStarts, missingNodes, nodeStates } from './attention-nodes.ts'
 import * as store from './attention-store.ts'
 import type { AttentionItem } from './operations.ts'
 import { positionAt } from './position.ts'
@@ -231,6 +231,7 @@ const SHARED: readonly AttentionKind[] = [
   expiringKeys,
   refusedKeys,
   limitedKeys,
+  differentNodes,
   missingNodes,
 ]
 

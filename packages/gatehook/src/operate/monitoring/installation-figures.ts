@@ -7,6 +7,7 @@ import { readApplied } from '../../platform/storage/migrate.ts'
 import { sql } from '../../platform/storage/sql.ts'
 import type { JobRun } from '../system/job-log.ts'
 import type { SystemFigures } from '../system/operations.ts'
+import { findDifferences } from './node-differences.ts'
 import type { NodeState } from './nodes.ts'
 import { SHORTEST_STEP_S } from './steps.ts'
 import type { MonitoringStore } from './store.ts'
@@ -46,6 +47,12 @@ export function installationFigures(sources: InstallationSources): InstallationF
         since: isoTime(since),
         seen_at: isoTime(seenAt),
         release,
+      })),
+    node_differences: async () =>
+      findDifferences(await nodes()).map(({ values, columns, ...difference }) => ({
+        ...difference,
+        values: values.map(({ value, nodes: names }) => ({ value, nodes: [...names] })),
+        columns: [...columns],
       })),
     queue: () => readQueue(sources),
     storage: async () => ({

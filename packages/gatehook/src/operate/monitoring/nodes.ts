@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../kernel/clock.ts'
 import {
+  type ColumnUse,
   deleteFormerNodes,
   ENDED_STAYS_MS,
   endNode,
@@ -24,6 +25,9 @@ const LISTED_MS = 60_000
 
 type NodeRole = 'all' | 'serve' | 'deliver'
 
+/** Texts by name. */
+type Texts = Readonly<Record<string, string>>
+
 /** The role and the state that a node stores. */
 export interface NodeFacts {
   readonly role: NodeRole
@@ -37,6 +41,12 @@ export interface NodeFacts {
   /** How long its oldest due delivery waits for the node, and for no receiver or customer. */
   readonly queueAgeMs: number
   readonly inFlight: number
+  /** The options that all nodes should share and that are set, by variable; without secrets. */
+  readonly options: Texts
+  /** Digests of set secrets, whose key follows from the master secret `keyId`. */
+  readonly secrets: { readonly keyId: string; readonly digests: Texts }
+  /** Digests of the parts of its declaration, by name. */
+  readonly declaration: Texts
 }
 
 /** `isFresh`: runs the checks of readiness; else repeats the last result of those that query. */
@@ -46,6 +56,7 @@ export interface NodeState extends NodeFacts {
   readonly id: string
   /** `GATEHOOK_NODE_NAME`. */
   readonly name: string
+  readonly columns: ColumnUse
   readonly state: 'ready' | 'not_ready' | 'gone'
   readonly seenAt: number
 }
@@ -98,8 +109,8 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
   let storedMs = clock.now()
   const own = async (isFresh: boolean): Promise<NodeState> => {
     const facts = await describe(isFresh)
-    const { name } = describeUse()
-    return { ...facts, id: node, name, state: stateOf(facts), seenAt: clock.now() }
+    const { name, columns } = describeUse()
+    return { ...facts, id: node, name, columns, state: stateOf(facts), seenAt: clock.now() }
   }
   /** Returns the time since a heartbeat, in which another one could be stored. */
   const silenceMs = (seenAt: number, now: number) => {
@@ -118,7 +129,7 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
     slot: () => slot ?? 0,
     async heartbeat() {
       slot ??= await takeSlot()
-      const { id, name, seenAt, state, ...facts } = await own(false)
+      const { id, name, columns, seenAt, state, ...facts } = await own(false)
       try {
         await storeNode(db, { ...describeUse(), id, slot, facts: JSON.stringify(facts), seenAt })
       } catch (error) {
@@ -134,12 +145,12 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
       const now = clock.now()
       const since = Math.min(now, outage?.fromMs ?? now) - LISTED_MS
       const others = (await listNodes(db, since)).filter(({ id }) => id !== node)
-      const states = others.flatMap(({ id, name, facts: text, seenAt }): NodeState[] => {
+      const states = others.flatMap(({ id, name, columns, facts: text, seenAt }): NodeState[] => {
         const ageMs = silenceMs(seenAt, now)
         if (ageMs >= LISTED_MS) return []
         const facts = JSON.parse(text) as NodeFacts
         const state = ageMs > GONE_AFTER_MS ? 'gone' : stateOf(facts)
-        return [{ ...facts, id, name, seenAt, state }]
+        return [{ ...facts, id, name, columns, seenAt, state }]
       })
       return [current, ...states]
     },

@@ -89,6 +89,34 @@ const figures = {
       }),
     )
     .describe('The nodes, the answering one first.'),
+  node_differences: b
+    .list(
+      b.object({
+        kind: b.oneOf(['option', 'declaration']).describe('What differs.'),
+        name: b
+          .text()
+          .describe('The variable; or the resource, `service` for all else of the declaration.')
+          .example('GATEHOOK_TRUST_PROXY'),
+        values: b
+          .list(
+            b.object({
+              value: b
+                .text()
+                .nullable()
+                .describe('Null for a secret, a digest for a declaration, `none` without a value.')
+                .example('10.0.0.0/8'),
+              nodes: b.list(b.text()).describe('The names of the nodes.').example(['api-1']),
+            }),
+          )
+          .describe('The values, each with its nodes.'),
+        columns: b
+          .list(b.text())
+          .describe('Columns of the resource that some of the nodes lack, or use differently.')
+          .example([]),
+      }),
+    )
+    .describe('Options and parts of the declaration that differ between the nodes that run.')
+    .example([]),
   queue: b
     .object({
       waiting: b.int(0).describe('Waiting deliveries, at most 100,000.').example(0),

@@ -155,6 +155,7 @@ export const systemRoute = (options: SystemOptions): Route =>
       database: db.name,
       keys: await figures.keys(),
       nodes: await figures.nodes(),
+      node_differences: await figures.node_differences(),
       queue: await figures.queue(),
       storage: await figures.storage(),
       index_builds: await figures.index_builds(),

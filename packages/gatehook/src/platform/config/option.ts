@@ -1,4 +1,4 @@
-/** The type of an option (§2.6). Its rows are `options.ts` and `sign-in-options.ts`. */
+/** The type of an option (§2.6). Its rows are `options.ts` and the other files `*-options.ts`. */
 import type * as kind from './values.ts'
 
 export interface Option<T = unknown> {
@@ -10,6 +10,8 @@ export interface Option<T = unknown> {
   readonly otherwise?: string
   /** Secrets have no flag: any process on the machine can read another's arguments. */
   readonly secret?: true
+  /** Whether nodes of one installation may have different values. */
+  readonly perNode?: true
   readonly sentence: string
 }
 

@@ -3,7 +3,7 @@
  * `Config` follow from it. `values.ts` parses the values, `config.ts` checks the rules between
  * them.
  */
-import { DEFAULT_SCHEMA } from '../../kernel/database-target.ts'
+import { databaseOptions } from './database-options.ts'
 import { type Option, option } from './option.ts'
 import { signInOptions } from './sign-in-options.ts'
 import * as kind from './values.ts'
@@ -16,12 +16,14 @@ export const options = {
     env: 'GATEHOOK_HOST',
     kind: kind.host,
     fallback: '127.0.0.1',
+    perNode: true,
     sentence: 'Address to listen on. Plain HTTP is served on loopback addresses only.',
   }),
   port: option({
     env: 'GATEHOOK_PORT',
     kind: kind.port,
     fallback: '8787',
+    perNode: true,
     sentence: 'Port to listen on; 0 selects a free port and prints it.',
   }),
   internal: option({
@@ -29,98 +31,12 @@ export const options = {
     kind: kind.hostAndPort,
     fallback: null,
     otherwise: 'no second listener',
+    perNode: true,
     sentence:
       'Address of a second listener for a private network: plain HTTP for any Host, with ' +
       '`POST /keys/verify`, introspection, `POST /events`, JWKS, probes and metrics only.',
   }),
-  databaseUrl: option({
-    env: 'GATEHOOK_DATABASE_URL',
-    kind: kind.databaseUrl,
-    fallback: 'sqlite:./data/gatehook.db',
-    sentence:
-      'The database: a SQLite file, or PostgreSQL. A relative path is relative to the folder of ' +
-      'the service. Of several hosts, it uses the primary.',
-  }),
-  databaseSchema: option({
-    env: 'GATEHOOK_DATABASE_SCHEMA',
-    kind: kind.schemaName,
-    fallback: DEFAULT_SCHEMA,
-    sentence:
-      'PostgreSQL: the schema of all tables of the engine and of the resources. `migrate` and ' +
-      '`start` create it if it is missing, and change nothing outside it.',
-  }),
-  databaseOwner: option({
-    env: 'GATEHOOK_DATABASE_OWNER',
-    kind: kind.roleName,
-    fallback: null,
-    otherwise: 'the role of the address',
-    sentence:
-      'PostgreSQL: the role that owns the tables. `migrate` and the nodes assume it to create ' +
-      'and to change tables; the role of the address is a member that inherits its rights.',
-  }),
-  databaseConnections: option({
-    env: 'GATEHOOK_DATABASE_CONNECTIONS',
-    kind: kind.connections(3, 500),
-    fallback: '10',
-    sentence: 'PostgreSQL: connections of a node for the transactions of requests.',
-  }),
-  databaseReadConnections: option({
-    env: 'GATEHOOK_DATABASE_READ_CONNECTIONS',
-    kind: kind.connections(1, 100),
-    fallback: '4',
-    sentence: 'PostgreSQL: connections of a node for reads, which are pipelined.',
-  }),
-  databaseDeliveryConnections: option({
-    env: 'GATEHOOK_DATABASE_DELIVERY_CONNECTIONS',
-    kind: kind.connections(1, 100),
-    fallback: '4',
-    sentence: 'PostgreSQL: connections of a node for the transactions of deliveries.',
-  }),
-  databasePooler: option({
-    env: 'GATEHOOK_DATABASE_POOLER',
-    kind: kind.oneOf(['transaction']),
-    fallback: null,
-    sentence: 'The pooling mode of PgBouncer, if `GATEHOOK_DATABASE_URL` is its address.',
-  }),
-  databaseDirectUrl: option({
-    env: 'GATEHOOK_DATABASE_DIRECT_URL',
-    kind: kind.postgresUrl,
-    fallback: null,
-    sentence:
-      'The address of PostgreSQL behind the pooler, for notifications between nodes; ' +
-      'none: nodes find new deliveries within a second.',
-  }),
-  databaseReadUrls: option({
-    env: 'GATEHOOK_DATABASE_READ_URLS',
-    kind: kind.postgresUrls,
-    fallback: '',
-    sentence:
-      'Standbys of PostgreSQL that serve reads of resources, if they contain all that the caller ' +
-      'has written or seen.',
-  }),
-  databaseReadOutageS: option({
-    env: 'GATEHOOK_DATABASE_READ_OUTAGE_S',
-    kind: kind.seconds(0, 3600),
-    fallback: '120',
-    sentence:
-      'How long the standbys of GATEHOOK_DATABASE_READ_URLS serve reads after a node has lost ' +
-      'the primary. A revocation that they lack takes effect at its end.',
-  }),
-  databaseDistributed: option({
-    env: 'GATEHOOK_DATABASE_DISTRIBUTED',
-    kind: kind.oneOf(['citus']),
-    fallback: null,
-    sentence:
-      'PostgreSQL: distributes the tables of a new database over the servers of Citus, by ' +
-      'customer.',
-  }),
-  durability: option({
-    env: 'GATEHOOK_DURABILITY',
-    kind: kind.oneOf(['local', 'replica']),
-    fallback: 'local',
-    sentence:
-      'PostgreSQL: a commit waits for the disk of the primary, or also for a synchronous standby.',
-  }),
+  ...databaseOptions,
   publicUrl: option({
     env: 'GATEHOOK_PUBLIC_URL',
     kind: kind.publicUrl,
@@ -135,6 +51,7 @@ export const options = {
     kind: kind.liveKey,
     fallback: null,
     secret: true,
+    perNode: true,
     sentence:
       'An API key that becomes the default customer’s admin key, if no admin key ever existed.',
   }),
@@ -163,6 +80,7 @@ export const options = {
     otherwise:
       'SQLite: created on first start, secret.key beside the database; PostgreSQL: required',
     secret: true,
+    perNode: true,
     sentence:
       'Master secret that encrypts secrets at rest and signs cursors. Without it, they are lost.',
   }),
@@ -171,6 +89,7 @@ export const options = {
     kind: kind.masterSecret,
     fallback: null,
     secret: true,
+    perNode: true,
     sentence:
       'The master secret before GATEHOOK_SECRET_KEY, until `gatehook secrets rotate` has finished.',
   }),
@@ -197,6 +116,7 @@ export const options = {
     env: 'GATEHOOK_WEBHOOK_CA',
     kind: kind.filePath,
     fallback: null,
+    perNode: true,
     sentence: 'Additional certificate authorities (PEM) for deliveries.',
   }),
   strictVersion: option({
@@ -247,12 +167,14 @@ export const options = {
     env: 'GATEHOOK_TLS_CERT',
     kind: kind.filePath,
     fallback: null,
+    perNode: true,
     sentence: 'Certificate chain (PEM) of the server; reloaded after a change.',
   }),
   tlsKey: option({
     env: 'GATEHOOK_TLS_KEY',
     kind: kind.filePath,
     fallback: null,
+    perNode: true,
     sentence: 'Private key (PEM) of the certificate.',
   }),
   mcp: option({
@@ -284,6 +206,7 @@ export const options = {
     env: 'GATEHOOK_PORTAL_LOGO',
     kind: kind.filePath,
     fallback: null,
+    perNode: true,
     sentence: 'A logo on the pages of the portal: PNG, JPEG, WebP or SVG of at most 128 KiB.',
   }),
   portalAccent: option({
@@ -351,6 +274,7 @@ export const options = {
     env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     kind: kind.webUrl,
     fallback: null,
+    perNode: true,
     sentence:
       'Base URL of an OpenTelemetry receiver (OTLP over HTTP), which gets traces; none: no traces.',
   }),
@@ -365,6 +289,7 @@ export const options = {
     kind: kind.nodeName,
     fallback: null,
     otherwise: 'the name of the host',
+    perNode: true,
     sentence:
       'Name of this node in logs, metrics, the console and the audit trail. Nodes of one host ' +
       'need different names.',
@@ -373,6 +298,7 @@ export const options = {
     env: 'GATEHOOK_LOG_LEVEL',
     kind: kind.oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     fallback: 'info',
+    perNode: true,
     sentence: 'The lowest level that is logged.',
   }),
 } as const

@@ -1,8 +1,9 @@
-/** Notices on nodes: states, ends, failed starts. */
+/** Notices on nodes: states, ends, failed starts, differences. */
 import { slowNow } from '../../clock.ts'
 import { ago, count, number, percent } from '../../format.ts'
 import { href } from '../../router.ts'
 import type { AttentionRow } from '../attention-list.ts'
+import { type DifferenceFacts, describeDifference } from '../node-differences.ts'
 import { fact, sinceOf, textFact, type Words } from './attention-facts.ts'
 
 /** Returns the sentences of the checks that fail on a node. */
@@ -20,6 +21,11 @@ const missingNodes = (row: AttentionRow): string =>
       return `${name} ${verb} ${ago(String(at), slowNow().value)}`
     })
     .join(', node ')
+
+const differencesOf = (row: AttentionRow): string =>
+  (itemsOf(row, 'differences') as unknown as readonly DifferenceFacts[])
+    .map(describeDifference)
+    .join('; ')
 
 const link = () => ['Open', href('/console/system')] as const
 
@@ -51,6 +57,21 @@ export const NODE_NOTICES: Readonly<Record<string, Words>> = {
         Node {missingNodes(row)} and {itemsOf(row, 'ended').length === 1 ? 'has' : 'have'} not come
         back; <b>{count(fact(row, 'running'), 'node')}</b>{' '}
         {fact(row, 'running') === 1 ? 'runs' : 'run'}.
+      </>
+    ),
+    link,
+  },
+  node_options_differ: {
+    word: 'Different',
+    sentence: (row) => <>Nodes run with different options: {differencesOf(row)}.</>,
+    link,
+  },
+  node_declarations_differ: {
+    word: 'Different',
+    sentence: (row) => (
+      <>
+        Nodes run different declarations: {differencesOf(row)}. Rows that one writes may lack values
+        of the other until all run the same.
       </>
     ),
     link,

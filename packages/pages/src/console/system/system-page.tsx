@@ -28,6 +28,7 @@ export function Page() {
             <IndexBuilds rows={body.index_builds} />
             <Summary body={body} />
             <Nodes rows={body.nodes} />
+            <NodeDifferences rows={body.node_differences} />
             <Jobs rows={body.jobs} />
             <SigningKeys rows={body.signing_keys} />
           </>
@@ -162,6 +163,42 @@ const Nodes = ({ rows }: { readonly rows: System['nodes'] }) =>
             priority: 2,
             class: 'nowrap',
             cell: ({ seen_at: at }) => ago(at, slowNow().value),
+          },
+        ]}
+      />
+    </section>
+  )
+
+const NodeDifferences = ({ rows }: { readonly rows: System['node_differences'] }) =>
+  rows.length === 0 ? null : (
+    <section class="section" aria-labelledby="differences">
+      <h2 id="differences">Different nodes</h2>
+      <Table
+        caption="Options and declarations that differ between nodes"
+        rows={rows}
+        rowKey={({ kind, name }) => `${kind} ${name}`}
+        columns={[
+          {
+            name: 'name',
+            label: 'Name',
+            isMain: true,
+            cell: ({ kind, name, columns }) => (
+              <>
+                <code>{name}</code>
+                <Sub>{kind}</Sub>
+                {columns.length > 0 && <Sub>columns {columns.join(', ')}</Sub>}
+              </>
+            ),
+          },
+          {
+            name: 'values',
+            label: 'Values by node',
+            cell: ({ values }) =>
+              values.map(({ value, nodes }) => (
+                <div key={value ?? nodes.join()}>
+                  {nodes.join(', ')}: <code>{value ?? 'another secret'}</code>
+                </div>
+              )),
           },
         ]}
       />

@@ -31,6 +31,15 @@ export type System = {
     readonly seen_at: string
     readonly release: string
   }[]
+  readonly node_differences: readonly {
+    readonly kind: 'option' | 'declaration'
+    readonly name: string
+    readonly values: readonly {
+      readonly value: string | null
+      readonly nodes: readonly string[]
+    }[]
+    readonly columns: readonly string[]
+  }[]
   readonly queue: {
     readonly waiting: number
     readonly waiting_is_bound: boolean
