@@ -285,7 +285,7 @@ async function composeModules(
     jobs,
     list,
     mail,
-    readKeyRefusals: monitoring.readKeyRefusals,
+    readRefusals: monitoring.readKeyRefusals,
     oauth,
     people,
     perform,
@@ -299,12 +299,12 @@ async function composeModules(
 /** The modules as components, in the order in which they start. */
 function componentsOf(foundation: Foundation, modules: Modules): readonly Component[] {
   const { publicUrl } = foundation
-  const { administration, catalog, list, perform } = modules
+  const { administration, catalog, list, perform, readRefusals } = modules
   const livingVersion = modules.versioning.servedSuccessor
-  const readRefusals = modules.readKeyRefusals
   const pages = ownBuiltPages()
   return [
     { routes: [openApiRoute(modules.documents, publicUrl), protectedRoute, modules.verification] },
+    modules.reservations,
     assemblePages(foundation, catalog.service.name, pages),
     assembleDocumentation(foundation, { ...modules, pages }),
     assembleResources(foundation, { ...modules, ...modules.jobs, ...modules.quota }),

@@ -5,11 +5,8 @@ import fc from 'fast-check'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { eachService, openService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
-import {
-  createLocalLimiter,
-  createSharedLimiter,
-  type DrawRequests,
-} from '../../src/protocol/quota/limiter.ts'
+import { createLocalLimiter } from '../../src/protocol/quota/limiter.ts'
+import { createSharedLimiter, type DrawRequests } from '../../src/protocol/quota/shared-limiter.ts'
 
 const notes = resource('notes', {
   fields: { id: f.id(), name: f.string().max(20) },
@@ -184,7 +181,7 @@ test('no window exceeds the limit by requests of several counts, on either limit
           slices: slices.map((use, no) => ({
             no,
             used: use.count,
-            untilMs: use.at + rate.windowMs,
+            lastMs: use.at,
           })),
         }
       }

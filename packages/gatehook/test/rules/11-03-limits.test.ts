@@ -13,12 +13,12 @@ import {
   type Reply,
   type TestApp,
 } from '../../../../test/rig/service.ts'
+import { createLocalLimiter } from '../../src/protocol/quota/limiter.ts'
 import {
   createLocalDraw,
-  createLocalLimiter,
   createSharedLimiter,
   type DrawRequests,
-} from '../../src/protocol/quota/limiter.ts'
+} from '../../src/protocol/quota/shared-limiter.ts'
 
 const actor = { kind: 'test', id: 't' } as never
 const env = { GATEHOOK_TEST_CLOCK: '1', GATEHOOK_RATE_LIMIT: '5/60' }

@@ -6,11 +6,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Caller, eachService, type Reply } from '../../../../test/rig/service.ts'
-import {
-  createLocalDraw,
-  createLocalLimiter,
-  createSharedLimiter,
-} from '../../src/protocol/quota/limiter.ts'
+import { createLocalLimiter } from '../../src/protocol/quota/limiter.ts'
+import { createLocalDraw, createSharedLimiter } from '../../src/protocol/quota/shared-limiter.ts'
 import { bearerOf, emailOf, openPeople } from '../people/rig.ts'
 
 const actor = { kind: 'test', id: 't' } as never

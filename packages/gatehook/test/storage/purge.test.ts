@@ -18,8 +18,8 @@ async function fill(db: Database): Promise<void> {
       const id = Buffer.from(String(n).padStart(32, '0'))
       await tx.run(sql`INSERT INTO gh_idempotency (scope, id, fingerprint, expires_at)
         VALUES (2, ${id}, ${id}, ${n})`)
-      await tx.run(sql`INSERT INTO gh_quota (subject, period, used, expires_at)
-        VALUES ('a', ${n}, 1, ${n})`)
+      await tx.run(sql`INSERT INTO gh_quota (subject, period, used, used_at, expires_at)
+        VALUES ('a', ${n}, 1, 0, ${n})`)
     }
   })
 }

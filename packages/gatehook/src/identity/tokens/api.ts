@@ -328,6 +328,8 @@ export interface Tokens {
   revokeSessionsAtClient(tx: Tx, scope: Scope, subject: string, clientId: string): Promise<number>
   /** Revokes all tokens of a client, for good: its id must never be reused. */
   revokeClient(tx: Tx, scope: Scope | undefined, clientId: string): Promise<void>
+  /** Calls `listener` with the id of each customer whose settings have changed, on any node. */
+  onCustomerChange(listener: (id: string) => void): void
   /**
    * Applies changed permissions of a client, or of all, to access tokens, on each node within 2 s.
    * `scope` is undefined for clients of no customer.

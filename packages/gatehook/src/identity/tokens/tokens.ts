@@ -52,6 +52,7 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
   const { db, clock, random, trail, vault, log, lookup, list } = deps
   const { issuer, audiences } = deps
   const reloads = createBackgroundTasks(log)
+  const customerListeners: ((id: string) => void)[] = []
   const revocations = createRevocationFeed({
     db,
     clock,
@@ -59,6 +60,7 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
       if (kind === 'customer' || kind === 'client_changed') {
         verifier.evict(value === 'all' ? undefined : value)
       }
+      if (kind === 'customer') for (const listener of customerListeners) listener(value)
       if (kind === 'signing_key') reloadKeys()
     },
     onGap() {
@@ -88,6 +90,7 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
     ...operations,
     audiences,
     signAssertion: createAssertionSigner({ keys, clock, random, issuer }),
+    onCustomerChange: (listener) => void customerListeners.push(listener),
     publishClientChange: (tx, _scope, id) => publishNotice(tx, 'client_changed', id),
     rotateSigningKey: keys.rotate,
     replaceSigningKeys: keys.replace,

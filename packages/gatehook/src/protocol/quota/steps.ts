@@ -12,12 +12,8 @@ import { callerName, type Principal } from '../../kernel/principal.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import type { After, Call, Step } from '../http/call.ts'
 import { ownerOfPrincipal } from '../http/owner.ts'
-import {
-  createLocalDraw,
-  type DrawRequests,
-  type RateLimit,
-  type RateLimitVerdict,
-} from './limiter.ts'
+import type { Limiter, RateLimit, RateLimitVerdict } from './limiter.ts'
+import { createLocalDraw, type DrawRequests } from './shared-limiter.ts'
 import { createDraw, createLimiter } from './store.ts'
 import type { QuotaRate } from './window.ts'
 
@@ -58,6 +54,8 @@ export interface Quota {
    * 500 or more does not count.
    */
   readonly countUnspared: After
+  /** Returns what this node has reserved and not used: of customers, or of all. */
+  readonly release: Limiter['release']
 }
 
 /** The strictest limit of a principal after a charge. */
@@ -167,6 +165,7 @@ export function createQuota(options: QuotaOptions): Quota {
   return {
     limitItems,
     charge,
+    release: principals.release,
     spare: (call) => void uncounted.delete(call),
     countUnspared(call, { status }) {
       if (!uncounted.delete(call) || status >= 500) return undefined
@@ -191,10 +190,11 @@ export function createQuota(options: QuotaOptions): Quota {
 }
 
 function principalLimits(principal: Principal, rate: QuotaRate | null): readonly NamedLimit[] {
+  const { customer } = principal
   const limits: NamedLimit[] = []
   const own = principal.rate ?? rate
   if (own) {
-    limits.push({ name: 'default', key: callerName(principal), rate: own })
+    limits.push({ name: 'default', key: callerName(principal), rate: own, customer })
   }
   const total = principal.totalRate ?? (own && { ...own, limit: own.limit * TOTAL_FACTOR })
   // Operators must be able to work while their customer exceeds its total.
@@ -204,6 +204,7 @@ function principalLimits(principal: Principal, rate: QuotaRate | null): readonly
       name: 'customer',
       key: `total:${ownerOfPrincipal(principal).group}`,
       rate: total,
+      customer,
       ...(isPerson && own && { exemptCount: Math.ceil(own.limit / QUIET_DIVISOR) }),
     })
   }

@@ -8,6 +8,7 @@ export const quotaCounts: Table = {
     subject: text.personal,
     period: int,
     used: int,
+    used_at: int,
     expires_at: int,
   },
   key: ['subject', 'period'],

@@ -12,8 +12,8 @@ export interface Slice {
   /** `floor(now / length of a slice)`. */
   readonly no: number
   readonly used: number
-  /** Epoch milliseconds: one window after its last request. */
-  readonly untilMs: number
+  /** Epoch milliseconds of its last request. */
+  readonly lastMs: number
 }
 
 const SLICES_PER_WINDOW = 20
@@ -21,10 +21,21 @@ const SLICES_PER_WINDOW = 20
 export const sliceNumber = (rate: QuotaRate, nowMs: number): number =>
   Math.floor((nowMs * SLICES_PER_WINDOW) / rate.windowMs)
 
+/** Returns the milliseconds until a slice expires under a rate, also one that has changed. */
+export const expiryMs = (
+  { windowMs }: QuotaRate,
+  { lastMs }: Pick<Slice, 'lastMs'>,
+  nowMs: number,
+): number => lastMs + windowMs - nowMs
+
 /** Returns the slices that have not expired, oldest first. */
-export const currentSlices = (slices: readonly Slice[], nowMs: number): readonly Slice[] =>
-  slices.length > 0 && slices[0]!.untilMs <= nowMs
-    ? slices.filter((slice) => slice.untilMs > nowMs)
+export const currentSlices = (
+  rate: QuotaRate,
+  slices: readonly Slice[],
+  nowMs: number,
+): readonly Slice[] =>
+  slices.length > 0 && expiryMs(rate, slices[0]!, nowMs) <= 0
+    ? slices.filter((slice) => expiryMs(rate, slice, nowMs) > 0)
     : slices
 
 export const sumUsed = (slices: readonly Slice[]): number =>
@@ -39,17 +50,16 @@ export function addUse(
 ): readonly Slice[] {
   const no = sliceNumber(rate, nowMs)
   const last = slices.at(-1)
-  const untilMs = nowMs + rate.windowMs
-  if (last?.no !== no) return [...slices, { no, used: count, untilMs }]
-  return [...slices.slice(0, -1), { no, used: last.used + count, untilMs }]
+  if (last?.no !== no) return [...slices, { no, used: count, lastMs: nowMs }]
+  return [...slices.slice(0, -1), { no, used: last.used + count, lastMs: nowMs }]
 }
 
-/** Returns the slices without the latest request. */
-export function removeUse(slices: readonly Slice[]): readonly Slice[] {
+/** Returns the slices without `count` requests of the latest slice. */
+export function removeUse(slices: readonly Slice[], count: number): readonly Slice[] {
   const last = slices.at(-1)
   if (!last) return slices
-  return last.used > 1
-    ? [...slices.slice(0, -1), { ...last, used: last.used - 1 }]
+  return last.used > count
+    ? [...slices.slice(0, -1), { ...last, used: last.used - count }]
     : slices.slice(0, -1)
 }
 
@@ -65,7 +75,7 @@ export function waitMs(
   for (const slice of slices) {
     if (used <= most) break
     used -= slice.used
-    if (used <= most) return slice.untilMs - nowMs
+    if (used <= most) return expiryMs(rate, slice, nowMs)
   }
   return 0
 }
