@@ -34,6 +34,11 @@ const library = service({
       shelf_id: shelf().nullable().default(null).onDelete('setNull'),
       next_id: f.ref('notes').nullable().default(null).onDelete('cascade'),
     }),
+    declare('steps', 'step', {
+      shelf_id: shelf().onDelete('cascade'),
+      after_id: f.ref('steps').nullable().default(null),
+      other: f.object({ id: f.ref('steps').nullable() }).default({ id: null }),
+    }),
     declare('loans', 'loan', { book_id: f.ref('books').onDelete('restrict') }),
   ],
 })
@@ -94,6 +99,36 @@ eachService(
     await app.delete(loan.path)
     assert.equal((await app.delete(shelves.path)).status, 204)
     assert.equal(await totalOf(app, 'pages'), 0)
+  },
+  { service: library },
+)
+
+eachService(
+  'a reference restricts the deletion of a row, whichever row the cascade deletes first',
+  async (app) => {
+    const shelf = await create(app, 'shelves')
+    const shelf_id = shelf.id
+    const first = await create(app, 'steps', { shelf_id })
+    const second = await create(app, 'steps', { shelf_id })
+    const references = [
+      { path: first.path, after_id: second.id },
+      { path: second.path, after_id: first.id },
+      { path: first.path, other: { id: second.id } },
+      { path: second.path, other: { id: first.id } },
+    ]
+    for (const { path, ...reference } of references) {
+      assert.equal((await app.patch(path, reference)).status, 200)
+      const reply = await app.delete(shelf.path)
+      const sentence = 'Rows of steps still refer to this row of steps.'
+      assert.deepEqual([reply.status, reply.body.message], [409, sentence])
+      assert.equal(await totalOf(app, 'steps'), 2)
+      const cleared = { after_id: null, other: { id: null } }
+      assert.equal((await app.patch(path, cleared)).status, 200)
+    }
+    const own = await create(app, 'steps', { shelf_id })
+    assert.equal((await app.patch(own.path, { after_id: own.id })).status, 200)
+    assert.equal((await app.delete(shelf.path)).status, 204)
+    assert.equal(await totalOf(app, 'steps'), 0)
   },
   { service: library },
 )

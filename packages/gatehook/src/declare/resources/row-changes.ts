@@ -42,6 +42,8 @@ export interface RowTarget {
 /** One deletion: the rows that it deletes, by resource and id. */
 interface CascadeState {
   readonly deleted: Set<string>
+  /** The rows to which deleted rows referred with a restriction, and the resource of these. */
+  readonly restricted: Map<string, string>
 }
 
 /** Returns the fields to change of a locked row. */

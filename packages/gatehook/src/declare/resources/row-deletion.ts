@@ -9,9 +9,10 @@ import type { RowId } from '../../kernel/row-id.ts'
 import { budgetOf } from '../../platform/storage/change-budget.ts'
 import type { Tx, Value } from '../../platform/storage/database.ts'
 import { timeOf } from '../../platform/storage/transaction-time.ts'
+import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import { addToTotal } from '../../protocol/lists/counters.ts'
 import { hasApi } from './api-resources.ts'
-import { type InnerReference, innerReferencesOf, withoutId } from './inner-references.ts'
+import { type InnerReference, idsInside, innerReferencesOf, withoutId } from './inner-references.ts'
 import { type RowReach, wholeScope } from './ownership.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import type {
@@ -58,6 +59,13 @@ export function createDeletion(
   const releaseReferrers = referrerRelease(definition, deps)
   const eventType = (suffix: string) => events.find((type) => type.endsWith(`.${suffix}`))
   const updateStamps = stampFields(definition, ['updated'])
+  const restrictedBy = restrictedTargets(definition, deps.resources)
+  /** The ids decide which of two rows is deleted first, and must not decide whether both are. */
+  const noteRestricted = ({ cascade, id }: RowTarget, row: AnyRow) => {
+    for (const other of cascade ? restrictedBy(row) : []) {
+      if (other !== `${name} ${id}`) cascade!.restricted.set(other, wordsOf(definition))
+    }
+  }
   /** Stores the instant of the deletion, or null, and returns the row after it. */
   const mark = async (tx: Tx, { reach, id }: RowTarget, row: AnyRow, values: AnyRow) => {
     for (const field of updateStamps) values[field] = timeOf(tx, clock)
@@ -79,6 +87,7 @@ export function createDeletion(
       if (rules.length > 0) await runRules(tx, target, 'delete', { before: row })
       await releaseReferrers(tx, target, softDeletion !== undefined)
       const after = await remove(tx, target, row)
+      noteRestricted(target, row)
       addToTotal(tx, reach.scope, name, id, -1)
       await recordEvent(tx, reach, eventType('deleted'), after)
     },
@@ -102,7 +111,9 @@ export function createDeletion(
       return recordEvent(tx, reach, eventType('restored'), after)
     },
     async erase(tx, target) {
+      const cells = target.cascade && (await store.lockDeleted(tx, target.reach, target.id))
       await releaseReferrers(tx, target, false)
+      if (cells) noteRestricted(target, decode(cells))
       await store.remove(tx, target.reach.scope, target.id)
     },
   }
@@ -138,12 +149,14 @@ const clearedField = ({ field, inner }: Referrer, row: AnyRow, id: RowId): AnyRo
  */
 function referrerRelease({ name }: ResourceDefinition, { rowsOf, resources }: RowDeps) {
   const referrers: readonly Referrer[] = referrersOf(name, resources)
+  const stillReferred = (words: string) =>
+    new Failure('conflict', `Rows of ${words} still refer to this row of ${name}.`)
   const releaseLive = async (tx: Tx, referrer: Referrer, next: RowTarget, id: RowId) => {
     const { resource, words, effect } = referrer
     const { cascade } = next
     const isCircle = cascade!.deleted.has(`${resource} ${next.id}`)
     if (effect === 'restrict' || (effect === 'cascade' && isCircle)) {
-      throw new Failure('conflict', `Rows of ${words} still refer to this row of ${name}.`)
+      throw stillReferred(words)
     }
     if (effect === 'cascade') await rowsOf(resource).remove(tx, next)
     else await rowsOf(resource).update(tx, next, (row) => clearedField(referrer, row, id))
@@ -187,7 +200,9 @@ function referrerRelease({ name }: ResourceDefinition, { rowsOf, resources }: Ro
     budgetOf(tx).require(cost, advice)
   }
   return async (tx: Tx, target: RowTarget, isMarked: boolean): Promise<void> => {
-    const { reach, id, actor, cascade = { deleted: new Set() } } = target
+    const { reach, id, actor, cascade = { deleted: new Set(), restricted: new Map() } } = target
+    const restricting = cascade.restricted.get(`${name} ${id}`)
+    if (restricting !== undefined) throw stillReferred(restricting)
     cascade.deleted.add(`${name} ${id}`)
     const all = { ...wholeScope(reach.scope), principal: reach.principal }
     for (const referrer of referrers) {
@@ -220,10 +235,38 @@ function referrerRelease({ name }: ResourceDefinition, { rowsOf, resources }: Ro
   }
 }
 
+/** Returns the name of a resource in messages. */
+const wordsOf = (resource: ResourceDefinition): string =>
+  hasApi(resource) ? resource.name : 'own code'
+
+/**
+ * Returns a function that lists the rows to which a row refers by a restricting reference, and
+ * which a cascade can delete.
+ */
+function restrictedTargets(
+  { fields }: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+): (row: AnyRow) => readonly string[] {
+  const dependents = resources.filter((resource) =>
+    Object.values(resource.fields).some(({ onDelete }) => onDelete === 'cascade'),
+  )
+  const names = new Set(dependents.map(({ name }) => name))
+  const isRestricting = ({ target, onDelete = 'restrict' }: FieldSpec) =>
+    target !== undefined && names.has(target) && onDelete === 'restrict'
+  const direct = Object.entries(fields).filter(([, spec]) => isRestricting(spec))
+  const inner = innerReferencesOf(fields).filter(({ spec }) => isRestricting(spec))
+  return (row) => [
+    ...direct.map(([field, { target }]) => `${target} ${row[field]}`),
+    ...inner.flatMap(({ field, steps, spec: { target } }) =>
+      Array.from(idsInside(row[field], steps).keys(), (id) => `${target} ${id}`),
+    ),
+  ]
+}
+
 /** Returns the fields of all resources that refer to a resource. */
 const referrersOf = (target: string, resources: readonly ResourceDefinition[]): Referrer[] =>
   resources.flatMap((resource) => {
-    const words = hasApi(resource) ? resource.name : 'own code'
+    const words = wordsOf(resource)
     const direct = Object.entries(resource.fields).map(([field, spec]) => ({ field, spec }))
     const inner = innerReferencesOf(resource.fields).map((reference) => ({
       ...reference,
