@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshUrl, type Kind } from '../../../../test/rig/databases.ts'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
+import { findRowsAfter } from '../../src/history/audit/chain-store.ts'
 import { recordAudit } from '../../src/history/audit/store.ts'
+import { PAGE_BYTES } from '../../src/platform/storage/page-bytes.ts'
 import { type Sql, sql } from '../../src/platform/storage/sql.ts'
 
 const adminClient = async ({ as, key }: TestApp) =>
@@ -90,6 +92,28 @@ eachService('names and details can be removed from a row, together alone', async
     await change(sql`actor_name = NULL, address = NULL, detail = '{}'`)
   }
 })
+
+eachService(
+  'pages of the chain are bounded by bytes, and each row is verified',
+  async (service) => {
+    const { db, audit, administration } = service.app
+    const actor = { kind: 'system', id: 'test' } as const
+    const detail = { text: 'x'.repeat(PAGE_BYTES / 2) }
+    const entry = { actor, action: 'customer.update', target: 'test', detail }
+    for (let n = 0; n < 4; n++) await db.write((tx) => recordAudit(tx, entry, administration))
+    const report = await audit.verify()
+    assert.deepEqual([report.valid, report.rows >= 4], [true, true])
+    let rows = 0
+    for (let seq = 0; seq < report.last.seq; ) {
+      const page = await findRowsAfter(db, seq, report.last.seq, 1000)
+      const bytes = page.reduce((sum, row) => sum + row.detail.length, 0)
+      assert.ok(bytes <= PAGE_BYTES, `${bytes} bytes in ${page.length} rows`)
+      seq = page.at(-1)!.seq!
+      rows += page.length
+    }
+    assert.equal(rows, report.rows)
+  },
+)
 
 eachService('a deleted row and a truncated chain are detected', async (service) => {
   const { db } = service.app

@@ -1,6 +1,7 @@
 /** SQL of the hash chain: its key, its two ends, and the rows to append, verify and purge. */
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
-import { prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
+import { bytesOf, countFitting } from '../../platform/storage/page-bytes.ts'
+import { type PreparedStatement, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
 import type { AuditRow, ChainEnd, EndName } from './chain.ts'
 
 /** The id of the row of the chain's key. */
@@ -23,16 +24,31 @@ const COLUMNS = `position, id, at, actor_kind, actor_id, actor_name, address, re
 const endByName = prepareStatement(
   'SELECT seq, hash, untagged_through, mac FROM gh_audit_chain WHERE name = ?',
 )
-const unchainedRows = prepareStatement(
-  `SELECT ${COLUMNS} FROM gh_audit WHERE seq IS NULL ORDER BY position LIMIT ?`,
+/** Callers choose the lengths of these columns. */
+const BYTES = bytesOf(
+  ['actor_id', 'actor_name', 'target', 'detail'].map((name) => ({ name, type: 'text' })),
 )
+
+/** A page of rows: the statements of their bytes and of the rows, whose last value is the limit. */
+interface AuditPage {
+  readonly bytes: PreparedStatement
+  readonly rows: PreparedStatement
+}
+
+const pageOf = (conditions: string): AuditPage => {
+  const rest = `FROM gh_audit WHERE ${conditions} LIMIT ?`
+  return {
+    bytes: prepareStatement(`SELECT ${BYTES.postgres} ${rest}`, `SELECT ${BYTES.sqlite} ${rest}`),
+    rows: prepareStatement(`SELECT ${COLUMNS} ${rest}`),
+  }
+}
+
+const unchainedRows = pageOf('seq IS NULL ORDER BY position')
 const anyUnchained = prepareStatement('SELECT position FROM gh_audit WHERE seq IS NULL LIMIT 1')
 const link = prepareStatement(
   'UPDATE gh_audit SET seq = ?, hash = ?, previous_hash = ? WHERE position = ?',
 )
-const afterSeq = prepareStatement(
-  `SELECT ${COLUMNS} FROM gh_audit WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
-)
+const afterSeq = pageOf('seq > ? AND seq <= ? ORDER BY seq')
 const deleteThrough = prepareStatement('DELETE FROM gh_audit WHERE seq <= ?')
 
 const toStoredEnd = (row: EndRow | undefined): StoredEnd | undefined =>
@@ -75,7 +91,19 @@ export async function countRows(from: Reader): Promise<{ rows: number; last: num
   return { rows: Number(row!.total), last: Number(row!.last) }
 }
 
-export const findUnchainedRows = (tx: Tx, limit: number) => tx.all<AuditRow>(unchainedRows([limit]))
+/** Returns the first rows: at most `limit`, as many as fit into a page of bytes. */
+async function readPage(
+  from: Reader,
+  page: AuditPage,
+  values: readonly number[],
+  limit: number,
+): Promise<AuditRow[]> {
+  const sizes = await from.arrays(page.bytes([...values, limit]))
+  const count = countFitting(sizes.map(([bytes]) => Number(bytes)))
+  return count === 0 ? [] : from.all<AuditRow>(page.rows([...values, count]))
+}
+
+export const findUnchainedRows = (tx: Tx, limit: number) => readPage(tx, unchainedRows, [], limit)
 
 export const hasUnchainedRows = async (from: Reader): Promise<boolean> =>
   (await from.get(anyUnchained([]))) !== undefined
@@ -83,9 +111,9 @@ export const hasUnchainedRows = async (from: Reader): Promise<boolean> =>
 export const linkRow = (tx: Tx, row: AuditRow, seq: number, hash: string, previousHash: string) =>
   tx.run(link([seq, hash, previousHash, row.position]))
 
-/** Returns the rows after `seq`, up to and including `through`. */
+/** Returns a page of the rows after `seq`, up to and including `through`. */
 export const findRowsAfter = (from: Reader, seq: number, through: number, limit: number) =>
-  from.all<AuditRow>(afterSeq([seq, through, limit]))
+  readPage(from, afterSeq, [seq, through], limit)
 
 export const deleteRowsThrough = (tx: Tx, seq: number) => tx.run(deleteThrough([seq]))
 
