@@ -137,6 +137,7 @@ const doors: readonly [subject: string, pattern: RegExp, ...files: string[]][] =
     'outbound sockets',
     /\bfetch\(|from 'undici'|\bhttps?\.request\(|net\.connect\(|tls\.connect\(/,
     'outbound/transport/transport.ts',
+    'outbound/transport/fetch-bounded.ts', // for libraries
     'cli/http-client.ts', // a client of the engine, in another process
   ],
 ]

@@ -24,6 +24,7 @@ import { createPeople, createSignInVerifier, type People } from '../identity/peo
 import { createRecognizedClients } from '../identity/people/recognized-clients.ts'
 import { createSecondFactor } from '../identity/people/second-factor.ts'
 import type { Tokens } from '../identity/tokens/api.ts'
+import { fetchBounded } from '../outbound/transport/fetch-bounded.ts'
 import { createPortal } from '../pages/portal/portal.ts'
 import type { JobQueue } from '../platform/jobs/queue.ts'
 import type { MailOutbox } from '../platform/mail/outbox.ts'
@@ -172,6 +173,7 @@ function assembleOperatorOpenid(
     claim: config.operatorsClaim,
     roles: config.operatorsRoles!,
     redirectUri: () => publicUrl() + OPENID_PATH,
+    fetch: fetchBounded,
   })
   return createOperatorOpenid({ admin, passwords, provider, issuer, vault, log })
 }

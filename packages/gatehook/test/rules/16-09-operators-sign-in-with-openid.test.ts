@@ -111,6 +111,7 @@ eachStage('without a matching group, or disabled, no operator gets in', async (s
   const rejected = await browser.signIn()
   assert.equal(rejected.status, 403)
   assert.match(rejected.text, /no role/)
+  assert.match(rejected.text, /<style>/)
   assert.equal(await statusOf(stage), 401)
   provider.account.groups = ['staff']
   assert.equal((await browser.signIn()).status, 303)
@@ -124,6 +125,21 @@ eachStage('without a matching group, or disabled, no operator gets in', async (s
   assert.equal(await statusOf(stage), 401)
   assert.equal((await browser.signIn()).status, 403)
 })
+
+eachStage(
+  'a response of the provider with too many values, or bytes, is not read',
+  async (stage) => {
+    const { browser, provider } = stage
+    const { groups } = provider.account
+    for (const more of [Array<string>(50_000).fill('a'), ['a'.repeat(256 * 1024)]]) {
+      provider.account.groups = [...groups, ...more]
+      assert.equal((await browser.signIn()).status, 403)
+      assert.equal(await statusOf(stage), 401)
+    }
+    provider.account.groups = groups
+    assert.equal((await browser.signIn()).status, 303)
+  },
+)
 
 eachStage('a redirect that does not match the request opens no session', async (stage) => {
   const { browser } = stage

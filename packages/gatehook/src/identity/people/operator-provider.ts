@@ -5,6 +5,7 @@
  */
 import type {
   Configuration,
+  CustomFetch,
   TokenEndpointResponse,
   TokenEndpointResponseHelpers,
 } from 'openid-client'
@@ -25,6 +26,8 @@ export interface ProviderSettings {
   readonly claim: string
   readonly roles: readonly GroupRole[]
   readonly redirectUri: () => string
+  /** Sends the requests of the library; bounds the responses. */
+  readonly fetch: CustomFetch
 }
 
 /** The secrets of a request, which its response must match. */
@@ -90,7 +93,7 @@ const load = () => import('openid-client')
 
 /** Reads the metadata of the provider. */
 async function discoverProvider(settings: ProviderSettings): Promise<Configuration> {
-  const { issuer, clientId, clientSecret } = settings
+  const { issuer, clientId, clientSecret, fetch } = settings
   const client = await load()
   const url = new URL(issuer)
   const isInsecure = url.protocol === 'http:' // a loopback address (`optionRules`)
@@ -105,6 +108,7 @@ async function discoverProvider(settings: ProviderSettings): Promise<Configurati
     clientSecret === null ? client.None() : undefined,
     {
       timeout: TIMEOUT_S,
+      [client.customFetch]: fetch,
       execute: [enableNonRepudiationChecks, ...(isInsecure ? [allowInsecureRequests] : [])],
     },
   )

@@ -2,8 +2,9 @@
  * Parses JSON bodies strictly (§10.4), once their values are counted (§11.5). It rejects input that
  * `JSON.parse` accepts silently: duplicate members, prototype keys, numbers that lose digits, lone
  * surrogates. JSON texts of others are parsed here, except the parts of a token (`tokens/jws.ts`),
- * the encrypted state and the responses of an operator's sign-in (`people/operator-openid.ts`, and
- * the library of `operator-provider.ts`), and objects from SQL (`emissions/recorder.ts`). Pure.
+ * the encrypted state of an operator's sign-in (`people/operator-openid.ts`), responses for its
+ * library (`transport/fetch-bounded.ts` counts them), and objects from SQL
+ * (`emissions/recorder.ts`). Pure.
  */
 import { Failure } from '../../kernel/failure.ts'
 import type { MistakeCode } from '../../kernel/mistakes.ts'

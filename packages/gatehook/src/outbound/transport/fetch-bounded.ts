@@ -1,0 +1,28 @@
+/**
+ * The Fetch API for libraries that read JSON themselves: the bytes of a response are bounded, and
+ * its values are counted before the library parses it (§11.5).
+ */
+import { countJsonValues, JSON_VALUES_MAX } from '../../protocol/http/json-body.ts'
+
+const MAX_BYTES = 256 * 1024
+
+/** Libraries pass `undefined` for what they omit. */
+type FetchOptions = { readonly [K in keyof RequestInit]?: RequestInit[K] | undefined }
+
+/** Sends a request. Throws for a response that is too large. */
+export async function fetchBounded(url: string, options: FetchOptions): Promise<Response> {
+  const response = await fetch(url, options as RequestInit)
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length
+    if (bytes > MAX_BYTES) throw new Error(`the response is longer than ${MAX_BYTES} bytes`)
+    chunks.push(chunk)
+  }
+  const body = Buffer.concat(chunks)
+  if (countJsonValues(body, JSON_VALUES_MAX) > JSON_VALUES_MAX) {
+    throw new Error(`the response has more than ${JSON_VALUES_MAX} values`)
+  }
+  // Some statuses, such as 204, allow no body.
+  return new Response(bytes === 0 ? null : body, response)
+}
