@@ -5,6 +5,7 @@
  */
 import type { Answer } from '../../protocol/http/call.ts'
 import { html } from '../../protocol/http/html.ts'
+import { renderPage } from '../../protocol/http/html-page.ts'
 import {
   type AuthorizationLifetimes,
   describeLifetimes,
@@ -13,7 +14,6 @@ import {
   hiddenTicket,
   isolate,
   type PageView,
-  renderPage,
   type ScopeListView,
   scopeList,
 } from './pages.ts'

@@ -3,11 +3,11 @@ import { type AuditContext, actorOf, recordAudit } from '../../history/audit/sto
 import { Failure } from '../../kernel/failure.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { Answer, Call } from '../../protocol/http/call.ts'
+import { PAGE_HEADERS } from '../../protocol/http/html-page.ts'
 import type { Person } from '../people/person.ts'
 import type { OauthClient } from './client.ts'
 import { extendConsent } from './consent.ts'
 import { findConsent, upsertConsent } from './consent-store.ts'
-import { PAGE_HEADERS } from './html.ts'
 import { OauthError } from './oauth-error.ts'
 
 /** Turns an `OauthError` into a failure, which the pipeline renders as a page. */

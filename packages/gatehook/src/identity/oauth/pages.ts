@@ -6,15 +6,12 @@
 import type { Failure } from '../../kernel/failure.ts'
 import type { Answer } from '../../protocol/http/call.ts'
 import { type Html, html } from '../../protocol/http/html.ts'
+import { type HtmlPage, renderPage } from '../../protocol/http/html-page.ts'
 import type { ProblemContext } from '../../protocol/http/problem.ts'
 import type { ScopeChanges } from '../access/administration.ts'
 import { describeScope } from '../access/scope-words.ts'
 import { NAME_MAX } from '../people/sign-in-bounds.ts'
-import { createPageRenderer, type HtmlPage } from './html.ts'
 import { displayHost, formActionSource, isAuthenticated } from './redirect-uri.ts'
-import { style } from './style.ts'
-
-export const renderPage = createPageRenderer(style)
 
 export const SIGN_IN_PATH = '/oauth/sign-in'
 export const CONSENT_PATH = '/oauth/consent'

@@ -17,6 +17,7 @@ import { foldName } from '../../protocol/fields/folding.ts'
 import { type Answer, type Call, type Route, route } from '../../protocol/http/call.ts'
 import { readCookie, setCookie } from '../../protocol/http/cookies.ts'
 import { html } from '../../protocol/http/html.ts'
+import { PAGE_HEADERS, renderPage } from '../../protocol/http/html-page.ts'
 import type { Administration } from '../access/administration.ts'
 import {
   createSessionOpener,
@@ -76,33 +77,16 @@ class SignInRefused extends Error {}
 const NOT_DONE = 'The sign-in did not succeed. The log of the server has the reason.'
 const NO_ROLE = 'Your account at the identity provider has no role in this console.'
 
-const PAGE_HEADERS = {
-  'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
-  'referrer-policy': 'no-referrer',
-}
-
-const refusalPage = (sentence: string): Answer => ({
-  status: 403,
-  headers: { 'content-type': 'text/html; charset=utf-8', ...PAGE_HEADERS },
-  raw: html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Not signed in</title>
-</head>
-<body>
-<main>
+const refusalPage = (sentence: string): Answer =>
+  renderPage({
+    title: 'Not signed in',
+    status: 403,
+    body: html`<main>
 <h1>Not signed in</h1>
 <p>${sentence}</p>
 <p><a href="/console">To the sign-in page of the console</a></p>
-</main>
-</body>
-</html>
-`.html,
-})
+</main>`,
+  })
 
 const causeOf = (error: unknown): string => {
   const { message = String(error), cause } = error as { message?: string; cause?: unknown }

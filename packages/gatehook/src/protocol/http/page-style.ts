@@ -1,6 +1,6 @@
 /**
- * The stylesheet of the pages: light and dark, from a width of 320 px. Sizes are in rem, so that
- * they follow the font size of the reader.
+ * The stylesheet of pages without scripts: light and dark, from a width of 320 px. Sizes are in
+ * rem, so that they follow the font size of the reader.
  */
 export const style = `
 :root {
