@@ -27,6 +27,10 @@ resource('orders', {
   access,
   events: [],
 })
+// @ts-expect-error: clients write an object as a whole
+f.object({ city: f.string().readonly() })
+// @ts-expect-error: clients write an array as a whole
+f.array(f.string().readonly(), { max: 9 })
 // @ts-expect-error: a unit is a text
 f.int().unit(7)
 // @ts-expect-error: there is no field -amount

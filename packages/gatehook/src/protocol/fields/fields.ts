@@ -237,6 +237,10 @@ export function specOf(call: string, type: unknown): FieldSpec {
 // biome-ignore lint/suspicious/noExplicitAny: the type of any field
 export type AnyField = Field<any, FieldWrite, any>
 export type Fields = Readonly<Record<string, AnyField>>
+/** The write of a field inside a value: clients write the value as a whole. */
+export type InnerWrite = Exclude<FieldWrite, 'never'>
+// biome-ignore lint/suspicious/noExplicitAny: the type of any field
+export type InnerFields = Readonly<Record<string, Field<any, InnerWrite, any>>>
 
 type FieldValue<F> = F extends Field<infer V, FieldWrite, infer _> ? V : never
 type NamesWith<F extends Fields, W extends FieldWrite> = {

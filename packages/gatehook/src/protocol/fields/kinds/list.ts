@@ -1,10 +1,10 @@
 /** `f.array(item, { max })`: a list of values. */
 import { reportUnknown, type ShapeOf } from '../declaration-mistakes.ts'
-import { declareField, type Field, specOf } from '../fields.ts'
+import { declareField, type Field, type InnerWrite, specOf } from '../fields.ts'
 import { withBounds } from '../json-schema.ts'
 import type { FieldKind, ValueForm } from '../kind.ts'
 import { entriesOf, mistypedAs, type ReadValue } from '../reading.ts'
-import type { FieldWrite, MemberSpec } from '../spec.ts'
+import type { MemberSpec } from '../spec.ts'
 import { type JsonForm, jsonForm, jsonKind } from './json-kind.ts'
 
 const ITEMS_MAX = 1000
@@ -20,7 +20,7 @@ const arraySize = { max: true, min: true } as const satisfies ShapeOf<ArraySize>
 export const listCall = {
   /** A list of at most `max` values: `f.array(f.string(), { max: 10 })`. A patch replaces it. */
   array: <V, X>(
-    item: Field<V, FieldWrite, X>,
+    item: Field<V, InnerWrite, X>,
     size: ArraySize,
   ): Field<readonly V[], 'required', readonly X[]> => {
     reportUnknown('f.array(item, size)', size, arraySize)

@@ -2,7 +2,7 @@
 import {
   declareField,
   type Field,
-  type Fields,
+  type InnerFields,
   type ObjectJson,
   type RowOf,
   specOf,
@@ -19,7 +19,7 @@ export const objectCall = {
    * An object with declared members: `f.object({ city: f.string(), zip: f.string().nullable() })`.
    * A patch changes the members that it has (RFC 7396).
    */
-  object: <const M extends Fields>(members: M): Field<RowOf<M>, 'required', ObjectJson<M>> =>
+  object: <const M extends InnerFields>(members: M): Field<RowOf<M>, 'required', ObjectJson<M>> =>
     declareField('object', {
       members: mapMembers(members ?? {}, (_name, member) => specOf('f.object()', member)),
     }),
