@@ -142,6 +142,27 @@ eachService('no stream stays open', async ({ send, post }) => {
   assert.match(ended.text, /"resultType":"complete"/) // it has ended: nothing changes
 })
 
+eachService(
+  'a message to the base of the URL is led to the path of agents',
+  async ({ get, post }) => {
+    const reply = await post('/', modernMessage('tools/list').body)
+    assert.equal(reply.status, 405)
+    assert.match(reply.body.message, /`GET \/` returns the paths .*`mcp`/)
+    assert.equal((await get('/')).body.links.mcp, '/mcp')
+  },
+)
+
+eachService('a request for a stream is no error of the customer', async (service) => {
+  assert.equal((await service.get('/mcp')).status, 405)
+  assert.equal((await service.send('PUT', '/mcp')).status, 405)
+  const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
+  const { body } = await admin.get('/admin/requests?route=/mcp')
+  assert.deepEqual(
+    body.data.map(({ method }: { method: string }) => method),
+    ['PUT'],
+  )
+})
+
 const origins = { env: { GATEHOOK_CORS_ORIGINS: 'https://agents.example' } }
 
 eachService(

@@ -267,8 +267,10 @@ eachService(
     const afterId = list.find(({ name }) => name === 'after_id')!
     assert.equal((afterId.schema as { pattern: string }).pattern, pattern)
     const inPath = document.paths[`${at}/{id}`]!.parameters as unknown as typeof list
-    const { schema } = inPath[0] as { schema: { pattern: string; examples: string[] } }
-    assert.equal(schema.pattern, pattern)
+    const { schema } = inPath[0] as {
+      schema: { pattern: string; maxLength: number; examples: string[] }
+    }
+    assert.deepEqual([schema.pattern, schema.maxLength], [pattern, 25])
     assert.match(schema.examples[0]!, new RegExp(pattern))
     validate('BookingList', (await get(`${at}?pagination=keyset`)).body)
     const { body: booking } = await post(at, { guest: 'Ada' })

@@ -63,6 +63,10 @@ export interface RecorderFigures {
 /** Pages, assets and sessions of console and portal. */
 const OWN_PAGES = /^\/(?:console|assets|docs\/assets)(?:\/|$)|^\/portal(?:\/(?!api\/)|$)/
 
+/** Whether a client of the Model Context Protocol opens a stream of `/mcp`, which has none. */
+const opensAgentStream = ({ kind, method }: Exchange, answer: Answer | undefined): boolean =>
+  kind === 'mcp' && method === 'GET' && answer?.status === 405
+
 /**
  * Whether the log and the series leave out a request: probes, reads of console and portal
  * themselves, and the pages with their sessions, whose changes are in the audit trail.
@@ -70,7 +74,8 @@ const OWN_PAGES = /^\/(?:console|assets|docs\/assets)(?:\/|$)|^\/portal(?:\/(?!a
 function isOwnTraffic(exchange: Exchange, answer: Answer | undefined) {
   const { route, method, principal } = exchange
   // The command line sends its requests within its process.
-  if (principal?.kind === 'cli' || isProbe(exchange)) return true
+  if (principal?.kind === 'cli' || isProbe(exchange) || opensAgentStream(exchange, answer))
+    return true
   if (OWN_PAGES.test(route)) return answer === undefined || answer.status < 500
   if (isError(answer)) return false
   if (method !== 'GET') return false

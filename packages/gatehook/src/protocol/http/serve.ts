@@ -113,6 +113,8 @@ function runSteps(
   return undefined
 }
 
+const ROOT_HINT = '`GET /` returns the paths of the service, with that of `mcp` for agents.'
+
 /**
  * The step that answers OPTIONS with 204 and rejects other methods that the path lacks with 405,
  * both with `Allow`. It precedes the step that requires a credential. An unknown path passes, for
@@ -123,7 +125,8 @@ export const requireKnownMethod: Step = (call) => {
   if (call.method === 'OPTIONS') {
     return { status: 204, headers: { allow: call.allow, ...patchTypes(call) } }
   }
-  throw new Failure('method_not_allowed', `${call.method} is not allowed here.`, {
+  const hint = call.path === '/' ? ` ${ROOT_HINT}` : ''
+  throw new Failure('method_not_allowed', `${call.method} is not allowed here.${hint}`, {
     headers: { allow: call.allow },
   })
 }

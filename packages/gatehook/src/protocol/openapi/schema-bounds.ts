@@ -17,6 +17,15 @@ const SIZES: Readonly<Record<SchemaPlace, number>> = {
 /** An item has at least one byte and a comma. */
 const ITEM_BYTES_MIN = 2
 
+/** A pattern of a fixed number of characters, such as that of ids. */
+const FIXED_PATTERN = /^\^(\w+)\[[^\]]+\]\{(\d+)\}\$$/
+
+/** Returns the characters that a pattern requires, unless it leaves them open. */
+function lengthOf(pattern: unknown): number | undefined {
+  const [, start, count] = FIXED_PATTERN.exec(String(pattern)) ?? []
+  return start === undefined ? undefined : start.length + Number(count)
+}
+
 /** Adds missing bounds and formats in place. */
 export function addBounds({ schema, place }: VisitedSchema): void {
   const types = [schema.type].flat()
@@ -29,7 +38,9 @@ export function addBounds({ schema, place }: VisitedSchema): void {
       bounds.maximum = Number.MAX_SAFE_INTEGER
     }
   }
-  if (types.includes('string') && !isFixed) bounds.maxLength = SIZES[place]
+  if (types.includes('string') && !isFixed) {
+    bounds.maxLength = lengthOf(schema.pattern) ?? SIZES[place]
+  }
   if (types.includes('array')) bounds.maxItems = SIZES[place] / ITEM_BYTES_MIN
   for (const [keyword, value] of Object.entries(bounds)) schema[keyword] ??= value
 }
