@@ -13,7 +13,7 @@ import { findNewestTime } from '../history/audit/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
 import { isoTime } from '../kernel/time.ts'
-import { type Config, withoutPassword } from '../platform/config/config.ts'
+import { type Config, publicUrlOf, withoutPassword } from '../platform/config/config.ts'
 import {
   databaseFile,
   dataFolder,
@@ -28,6 +28,7 @@ import { countJobs } from '../platform/jobs/store.ts'
 import { CLOCK_SETTING, type StoredClock } from '../platform/storage/clock-setting.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { isInstalled, readSetting } from '../platform/storage/settings.ts'
+import { isGatehook } from './http-client.ts'
 import { isNodeSupported, oldestNode } from './own-package.ts'
 
 export interface CheckResult {
@@ -158,15 +159,14 @@ export async function checkPort(config: Config): Promise<CheckResult> {
   const { host, port: number } = config
   const error = await portError(config)
   if (!error) return ok(number === 0 ? 'any free one' : `${number} is free`)
-  return error.code === 'EADDRINUSE'
-    ? warn(
-        `${(error as { port?: number }).port ?? number} is in use`,
-        'Fine if that is Gatehook; otherwise use another: --port 0',
-      )
-    : fail(
-        `${host} port ${number}: ${error.code}`,
-        'Choose another GATEHOOK_HOST or GATEHOOK_PORT.',
-      )
+  if (error.code !== 'EADDRINUSE') {
+    const remedy = 'Choose another GATEHOOK_HOST or GATEHOOK_PORT.'
+    return fail(`${host} port ${number}: ${error.code}`, remedy)
+  }
+  const { address = host, port = number } = error as { address?: string; port?: number }
+  const url = publicUrlOf({ ...config, host: address, publicUrl: null }, port)
+  if (await isGatehook(url)) return ok(`${port} is in use by Gatehook`)
+  return warn(`${port} is in use, and no Gatehook answers there`, 'Use another: --port 0')
 }
 
 /** The program did not exist before this instant: an earlier clock is wrong. */

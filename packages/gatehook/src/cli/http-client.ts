@@ -41,6 +41,20 @@ export function remoteSender(url: string, key: string): SendRequest {
   }
 }
 
+const PROBE_MS = 2_000
+
+/** Returns whether a node answers at a URL. */
+export async function isGatehook(url: string): Promise<boolean> {
+  try {
+    const init = { redirect: 'manual', signal: AbortSignal.timeout(PROBE_MS) } as const
+    const { headers, body } = await fetch(`${url}/healthz`, init)
+    await body?.cancel()
+    return headers.get('x-request-id')?.startsWith('req_') === true
+  } catch {
+    return false
+  }
+}
+
 export interface OpenedStream {
   readonly status: number
   readonly retryAfterS: number | undefined
