@@ -83,7 +83,8 @@ async function printWelcome(
 ): Promise<void> {
   const isLinkUseful = config.operatorsPasswords !== 'off'
   const link = isLinkUseful ? await createFirstLink(app.administration) : undefined
-  const [first] = withApi(app.service.resources)
+  const resources = withApi(app.service.resources)
+  const first = resources.find(({ name }) => app.seeded[name]) ?? resources[0]
   const text = welcomeText({
     consolePath: link?.path,
     version: packageVersion,
