@@ -30,6 +30,7 @@ const json = (schema: object) => ({ content: { 'application/json': { schema } } 
 const reference = { $ref: '#/components/schemas/Invoice' }
 const paths = {
   '/api/v1/invoices/{invoiceId}': {
+    parameters: [{ name: 'invoiceId', in: 'path', schema: { type: 'integer', minimum: 1 } }],
     get: { summary: "A 'quoted' one", responses: { 200: json(reference) } },
     patch: { requestBody: json(reference), responses: { 202: json(reference) } },
   },
@@ -53,6 +54,7 @@ test('an operation becomes a route, a component fields', () => {
     '"it\'s": f.string()',
     "path: '/invoices/:invoice_id',",
     "upstreamPath: '/api/v1/invoices/:invoice_id',",
+    "integers: ['invoice_id'],",
     'summary: "A \'quoted\' one",',
     'status: 202,',
     "query: 'pass',",

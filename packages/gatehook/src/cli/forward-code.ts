@@ -131,6 +131,7 @@ function routeCode(
     path: quote(publicPath),
     to: quote(upstream),
     upstreamPath: quote(upstreamPath),
+    integers: integersCode(document, parameters, upstreamPath),
     scope: quote(isScopeName(scope) ? scope : `api:${right}`),
     summary: typeof operation.summary === 'string' ? quote(operation.summary) : undefined,
     query: queryCode(document, parameters),
@@ -153,6 +154,21 @@ function publicPathOf(path: string): string | undefined {
   const named = segments.map((name) => (name.startsWith(':') ? name : snakeCase(name)))
   const isPath = named.every((name) => /^:?[a-z][a-z0-9_-]*$/.test(name))
   return isPath && !RESERVED_SEGMENT.test(named[0]!) ? `/${named.join('/')}` : undefined
+}
+
+/** Returns the list of the parameters of the path whose schema is an integer. */
+function integersCode(
+  document: JsonMap,
+  parameters: readonly JsonMap[],
+  path: string,
+): string | undefined {
+  const isInteger = ({ schema }: JsonMap) =>
+    resolveSchema(document, schema).schema.type === 'integer'
+  const names = parameters
+    .filter((parameter) => parameter.in === 'path' && isInteger(parameter))
+    .map(({ name }) => snakeCase(String(name)))
+    .filter((name) => path.split('/').includes(`:${name}`))
+  return names.length === 0 ? undefined : `[${names.map(quote).join(', ')}]`
 }
 
 function queryCode(document: JsonMap, parameters: readonly JsonMap[]): string | undefined {

@@ -183,6 +183,14 @@ export const inFrontOf = (url: string, timeoutMs = 60_000) =>
     })
     .forward({
       method: 'GET',
+      path: '/numbered/:id',
+      to: 'billing',
+      upstreamPath: '/invoices/:id',
+      integers: ['id'],
+      scope: 'invoices:read',
+    })
+    .forward({
+      method: 'GET',
       path: '/export',
       to: 'billing',
       upstreamPath: '/export',

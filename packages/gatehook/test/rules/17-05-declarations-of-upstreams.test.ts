@@ -61,6 +61,8 @@ test('mistakes of a forward', () => {
     [{ upstreamPath: '//evil.example/a' }, /upstreamPath is a path/],
     [{ upstreamPath: '/invoices/{id}' }, /write \{id\} as :id/],
     [{ upstreamPath: '/invoices/:other' }, /path has no :other/],
+    [{ integers: ['other'] }, /integers: path has no :other/],
+    [{ integers: 'id' }, /integers is an array of names/],
     [{ path: '/Invoices/:id' }, /paths look like/],
     [{ scope: undefined }, /scope is required/],
     [{ pass: 'x-tenant' }, /pass is an array of headers/],

@@ -95,6 +95,18 @@ eachForward('a parameter of the path is one encoded segment', async (api, upstre
   assert.equal(upstream.received[0]!.path, '/base/invoices/a%2Fb%3Fc%23d%20e')
 })
 
+eachForward('a parameter that is a whole number is 404 for another text', async (api, upstream) => {
+  upstream.respond = replyJson(200, paid)
+  for (const id of ['abc', '1.5', '-1', '07', '1e3', '9007199254740992', '%31x']) {
+    assert.equal((await api.get(`/api/v2/numbered/${id}`)).status, 404, id)
+  }
+  assert.equal(upstream.received.length, 0)
+  assert.equal((await api.get('/api/v2/numbered/9007199254740991')).status, 200)
+  const { paths } = (await api.get('/openapi/v2.json')).body
+  const [{ schema }] = paths['/api/v2/numbered/{id}'].get.parameters
+  assert.deepEqual([schema.type, schema.minimum], ['integer', 0])
+})
+
 eachForward(
   'undeclared and repeated parameters are 400, and reach no upstream',
   async (api, upstream) => {

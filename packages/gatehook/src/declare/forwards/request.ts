@@ -41,12 +41,13 @@ export function createForwardReader(
   route: RouteDefinition,
   upstream: ConfiguredUpstream,
 ): ReadForwarded {
-  const { upstreamPath } = route.forward!
+  const { upstreamPath, integers } = route.forward!
   const segments = upstreamPath.split('/')
   const readQuery = queryReader(catalog, route)
   const readBody = bodyReader(catalog, route)
   const readHeaders = headerReader(catalog, route, upstream)
   return (call) => {
+    if (!integers.every((name) => isWholeNumber(call.params[name]!))) throw new Failure('not_found')
     const path = segments
       .map((segment) =>
         segment.startsWith(':') ? encodeParameter(call.params[segment.slice(1)]!) : segment,
@@ -61,6 +62,10 @@ export function createForwardReader(
     }
   }
 }
+
+/** The syntax of §7.3. */
+const isWholeNumber = (text: string): boolean =>
+  /^(?:0|[1-9]\d{0,15})$/.test(text) && Number.isSafeInteger(Number(text))
 
 /**
  * Encodes a parameter as one segment. A dot between slashes would lead an upstream that decodes

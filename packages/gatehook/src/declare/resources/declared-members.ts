@@ -106,6 +106,7 @@ export const declaredMembers = {
     path: true,
     to: true,
     upstreamPath: true,
+    integers: true,
     scope: true,
     summary: true,
     pass: true,

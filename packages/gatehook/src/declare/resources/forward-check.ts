@@ -87,7 +87,7 @@ function sentHeaderProblem(header: string): string | undefined {
 
 /** Returns a sentence for the developer per mistake of `.forward(options)`. */
 export function findForwardMistakes(
-  { to, upstreamPath, path, pass, method, errors, ...rest }: AnyForwardOptions,
+  { to, upstreamPath, path, integers, pass, method, errors, ...rest }: AnyForwardOptions,
   upstreams: readonly UpstreamDefinition[],
 ): string[] {
   const mistakes: string[] = []
@@ -98,6 +98,7 @@ export function findForwardMistakes(
     mistakes.push(`there is no upstream ${String(to)}${hint}`)
   }
   mistakes.push(...upstreamPathMistakes(upstreamPath, String(path)))
+  mistakes.push(...integerMistakes(integers, String(path)))
   if (errors !== undefined && errors !== 'pass' && errors !== 'wrap') {
     mistakes.push("errors is 'pass' or 'wrap'")
   }
@@ -142,6 +143,15 @@ function upstreamPathMistakes(upstreamPath: unknown, path: string): string[] {
     }
   }
   return mistakes
+}
+
+function integerMistakes(integers: unknown, path: string): string[] {
+  if (integers === undefined) return []
+  if (!Array.isArray(integers)) return ["integers is an array of names of the path: ['id']"]
+  const segments = path.split('/')
+  return integers
+    .filter((name) => !segments.includes(`:${name}`))
+    .map((name) => `integers: path has no :${name}`)
 }
 
 function bodyMistakes({ input, output }: Pick<AnyForwardOptions, 'input' | 'output'>): string[] {

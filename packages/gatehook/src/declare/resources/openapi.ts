@@ -153,10 +153,13 @@ const inputSpecs = (
 /** Returns a parameter of a path. Behind a collection, its example is the id of the sample row. */
 function pathParameter(
   name: string,
-  { path }: RouteDefinition,
+  { path, forward }: RouteDefinition,
   { apiEntries }: Catalog,
   version: string,
 ): JsonSchema {
+  if (forward?.integers.includes(name)) {
+    return { ...idParameter({ type: 'integer', minimum: 0 }), name }
+  }
   const segments = path.split('/')
   const entry = apiEntries.get(segments[segments.indexOf(`:${name}`) - 1] ?? '')
   const row = entry && sampleWire(entry.definition, entry.shapes.get(version)!)

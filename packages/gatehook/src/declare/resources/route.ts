@@ -205,6 +205,8 @@ export interface AnyResult {
 export interface ForwardDefinition {
   readonly to: string
   readonly upstreamPath: string
+  /** The names of the path that are whole numbers. */
+  readonly integers: readonly string[]
   readonly pass: readonly string[]
   readonly passesQuery: boolean
   /** Whether the body is a list of objects with the members of `output`. */

@@ -70,6 +70,8 @@ export interface ForwardOptions<
   readonly to: string
   /** The path below its `url`, with the `:names` of `path`. */
   readonly upstreamPath: string
+  /** The `:names` that are whole numbers: another text is 404, and not sent. Default: none. */
+  readonly integers?: readonly string[]
   /** One sentence for the docs. Default: names the upstream. */
   readonly summary?: string
   /** Further headers of the client that the upstream receives. */
@@ -128,7 +130,14 @@ const ofUpstream = () => {
 /** Returns the route of valid options. */
 export function defineForward(options: AnyForwardOptions): RouteDefinition {
   const { to, upstreamPath, query, pass, errors = 'pass', stream = false, ...rest } = options
-  const { repeatable = false, responseHeaders, summary, output: declared, ...route } = rest
+  const {
+    integers = [],
+    repeatable = false,
+    responseHeaders,
+    summary,
+    output: declared,
+    ...route
+  } = rest
   const isList = Array.isArray(declared)
   const output = isList ? declared[0] : declared
   const definition = {
@@ -141,6 +150,7 @@ export function defineForward(options: AnyForwardOptions): RouteDefinition {
     forward: {
       to,
       upstreamPath,
+      integers,
       pass: lowerCase(pass),
       passesQuery: query === 'pass',
       returnsList: isList,
