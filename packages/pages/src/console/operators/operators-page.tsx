@@ -36,7 +36,7 @@ const columns: readonly Column<OperatorRow>[] = [
       </>
     ),
   },
-  { name: 'role', label: 'Role', class: 'nowrap', cell: ({ role }) => role },
+  { name: 'role', label: 'Role', cell: ({ role }) => <span class="nowrap">{role}</span> },
   { name: 'state', label: 'State', class: 'nowrap', cell: (row) => <OperatorState row={row} /> },
   idColumn,
   createdColumn,
