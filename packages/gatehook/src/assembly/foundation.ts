@@ -34,6 +34,8 @@ export interface AppOptions {
    * standby (§18.3), and never from a replica. Default false.
    */
   readonly isCommand?: boolean
+  /** Whether it completes rows that lack computed values or words. Default true. */
+  readonly fillsRows?: boolean
   /** Whether links have the address of the running node: for commands. Default false. */
   readonly adoptsNode?: boolean
   /** Whether the service is the reference service of this package. Default false. */

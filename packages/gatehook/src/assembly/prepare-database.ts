@@ -90,6 +90,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     ignoresNodes: foundation.ignoresNodes || isOnlyNode,
     now: () => clock.now(),
     random,
+    leavesRows: foundation.fillsRows === false,
   })
   await recordDeclaration(db, clock, service)
   const columns = await listUndeclaredAdditions(db, service.resources)

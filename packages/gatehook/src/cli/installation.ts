@@ -6,8 +6,11 @@ import { userInfo } from 'node:os'
 import { resolve } from 'node:path'
 import type { App } from '../app.ts'
 import type { AppOptions } from '../assembly/foundation.ts'
+import { tableExists } from '../declare/resources/additions.ts'
 import { describePending, planMigration } from '../declare/resources/migrate.ts'
+import { hasWords } from '../declare/resources/search-index.ts'
 import type { Service } from '../declare/resources/service.ts'
+import { wordTable } from '../declare/resources/table.ts'
 import { pendingMigrations } from '../engine-tables.ts'
 import { DEFAULT_CUSTOMER } from '../identity/access/administration.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -71,6 +74,7 @@ export async function withApp<T>(
     log,
     seed,
     isCommand: true,
+    fillsRows: migrates,
     onProgress: input.out.progress,
     release: packageVersion,
     adoptsNode: !ADDRESS_FLAGS.some((name) => name in input.flags),
@@ -164,14 +168,19 @@ function missingInstallation(config: Config): CommandError {
   )
 }
 
-/** Lists tables and columns that a database in use lacks. */
-async function missingFrom(db: Database, service: Service): Promise<string[]> {
-  const tables = (await planMigration(db, service.definition)).filter(
-    // A node creates indexes while the service runs.
-    ({ plan, isSearchIndex, isComputedFill }) =>
-      isSearchIndex || isComputedFill || plan.ddl.length + plan.rejected.length > 0,
+/**
+ * Lists tables and columns that a database in use lacks. A node creates indexes, and completes
+ * rows, while the service runs.
+ */
+async function missingFrom(db: Database, { definition }: Service): Promise<string[]> {
+  const tables = (await planMigration(db, definition)).filter(
+    ({ plan }) => plan.ddl.length + plan.rejected.length > 0,
   )
-  return tables.flatMap(describePending)
+  const missing = tables.flatMap(describePending)
+  for (const table of definition.resources.filter(hasWords).map(wordTable)) {
+    if (!(await tableExists(db, table))) missing.push(`table ${table}`)
+  }
+  return missing
 }
 
 /** Replaces `not_found` by a sentence that names the object. */

@@ -164,8 +164,11 @@ export interface MigrationMode {
   readonly ignoresNodes?: boolean
   /** Computes nothing: a move copies the rows, their values, and the state of unfinished fills. */
   readonly isMoveTarget?: boolean
-  /** Leaves the rows of tables in use to a start: the statements are recorded, and rolled back. */
-  readonly isRecorded?: boolean
+  /**
+   * Leaves the rows of tables in use to a node: for a command beside one, and where the statements
+   * are recorded and rolled back.
+   */
+  readonly leavesRows?: boolean
   /** The present, in epoch milliseconds. */
   readonly now?: () => number
   readonly random?: Random
@@ -207,7 +210,7 @@ export async function migrateService(
     if (migration.table === undefined) await applyMigration(db, service, migration, reviewed)
   }
   if (isMoveTarget) await createWordTables(db, service.resources)
-  else if (mode.isRecorded) await fillSearchIndexes(db, createdBy(pending, service), progress)
+  else if (mode.leavesRows) await fillSearchIndexes(db, createdBy(pending, service), progress)
   else {
     // Before the fills: nodes that run may write rows after them.
     const enqueue = createEnqueue({ clock: { now }, random, wake() {} })

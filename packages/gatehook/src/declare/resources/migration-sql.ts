@@ -47,7 +47,7 @@ export async function migrationSql(
         }
         if (tables.length > 0) for (const text of rehearsalSql(db, tables)) await ddl(text)
       }
-      const mode = { defersIndexes: true, isRecorded: true, now: clock.now }
+      const mode = { defersIndexes: true, leavesRows: true, now: clock.now }
       await migrateService(recorded, service, undefined, mode)
       const stored = await listEmittedTypes(recorded)
       const types = emittedEventTypes(service).filter((type) => !stored.includes(type))
