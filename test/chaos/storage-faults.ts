@@ -7,8 +7,9 @@ import type { Kind } from '../rig/databases.ts'
 import { asAdmin, queryAsAdmin } from '../rig/postgres.ts'
 import { canMount, databaseOn, mountSmallDisk } from '../rig/small-disk.ts'
 import { fileOf } from './books.ts'
+import { EXIT } from './primary-faults.ts'
 import type { ChaosContext, ChaosScenario } from './scenario.ts'
-import { auditFault, needHaproxy, withDatabase } from './under-load.ts'
+import { auditFault, needHaproxy, type OperatorFaults, withDatabase } from './under-load.ts'
 
 const DISK_MIB = 64
 const AWAY_MS = 8_000
@@ -108,20 +109,34 @@ const fillDisk = (kind: Kind) => async (context: ChaosContext) => {
   }
 }
 
-/** An operator renames the database, or a table, under running nodes; and takes it back. */
+/** A start beside a lost table would create an empty one. */
+async function startBeside({ cluster, expect }: OperatorFaults) {
+  await cluster.end(0, 'SIGKILL')
+  const { exit } = await cluster.startRefused(0)
+  expect(exit === EXIT.configuration, `a start beside a lost table ends with ${exit}`)
+  expect((await cluster.run(['doctor'])).exit === 1, 'doctor finds no lost table')
+}
+
+/**
+ * An operator renames the database, or a table beside which a node starts, under running nodes; and
+ * takes it back.
+ */
 const takeAway =
   (change: (name: string) => readonly [away: string, back: string, table: boolean]) =>
   async (context: ChaosContext) =>
     withDatabase('postgres', context, async (databaseUrl, server) => {
       const world = { databaseUrl, booksUrl: () => databaseUrl }
-      return auditFault(context, world, async ({ load, witness }) => {
+      return auditFault(context, world, async (faults) => {
+        const { load, cluster, witness } = faults
         const [away, back, isTable] = change(new URL(databaseUrl).pathname.slice(1))
         const admin = server!.url
         load.markFault()
         await asAdmin(isTable ? databaseUrl : admin, away)
         await witness.until(/readyz 503/)
         await pause(AWAY_MS)
+        if (isTable) await startBeside(faults)
         await asAdmin(isTable ? databaseUrl : admin, back)
+        if (isTable) await cluster.replace(0)
         await load.recovery()
       })
     })
@@ -180,10 +195,16 @@ export const storageFaults: readonly ChaosScenario[] = [
   ...ofKind('postgres'),
   {
     name: 'table-away',
-    title: 'a table is renamed under running nodes, and back',
+    title: 'a table is renamed under running nodes, a node starts, and it is renamed back',
     groups: ['operate'],
     nodes: [2],
-    words: [/readyz 503: schema/, /(POST|GET) 503: storage_unavailable/, /log of node\d: .*lacks/],
+    words: [
+      /readyz 503: schema/,
+      /(POST|GET) 503: storage_unavailable/,
+      /log of node\d: .*lacks/,
+      /gatehook start, exit 78: The table payments of the service is missing/,
+      /gatehook doctor, exit 1: migrations +fail +The table payments/,
+    ],
     missing: needHaproxy,
     run: renameTable,
   },

@@ -24,12 +24,15 @@ import { secretsTables } from './platform/secrets/tables.ts'
 import type { Database } from './platform/storage/database.ts'
 import {
   applyChanges,
+  isCreation,
   type MigrateDeps,
   migrateSchema,
+  ownTables,
   pendingChanges,
   type Schema,
 } from './platform/storage/migrate.ts'
 import { migrations } from './platform/storage/migrations.ts'
+import { listTables } from './platform/storage/move/tables.ts'
 import type { Table } from './platform/storage/table.ts'
 import { storageTables } from './platform/storage/tables.ts'
 import { idempotencyTables } from './protocol/idempotency/tables.ts'
@@ -73,6 +76,17 @@ export const applyEngineChanges = (
 ) => applyChanges(db, engineSchema, transaction, { clock })
 
 export const pendingMigrations = (db: Database) => pendingChanges(db, engineSchema)
+
+/** Returns the tables that a database lacks which has others of the engine. */
+export async function listLostTables(db: Database): Promise<readonly string[]> {
+  const present = new Set(await listTables(db))
+  const own = ownTables(db.dialect, engineTables).map(({ name }) => name)
+  const lost = own.filter((name) => !present.has(name))
+  if (lost.length === 0 || lost.length === own.length) return []
+  const pending = await pendingMigrations(db)
+  // A migration may create them.
+  return pending.length === 0 || isCreation(pending) ? lost : []
+}
 
 /** See `OpenDeps`. */
 export const referenceTables: readonly string[] = engineTables

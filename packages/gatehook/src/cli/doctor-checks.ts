@@ -5,6 +5,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname } from 'node:path'
+import { requireOwnTables } from '../declare/resources/database-owner.ts'
 import { describeBuild } from '../declare/resources/index-builds.ts'
 import { describePending, planMigration } from '../declare/resources/migrate.ts'
 import type { Service } from '../declare/resources/service.ts'
@@ -115,6 +116,7 @@ export async function checkMigrations(
   db: Database,
   service: Service | undefined,
 ): Promise<CheckResult> {
+  if (service) await requireOwnTables(db, service.definition, {})
   const engine = (await pendingMigrations(db)).map(({ number, name }) => `${number} ${name}`)
   const tables = service ? await planMigration(db, service.definition) : []
   const rejectedChanges = tables.flatMap(({ plan }) => plan.rejected)

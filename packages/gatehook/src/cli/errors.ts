@@ -7,7 +7,8 @@
 import { Failure, type FieldError } from '../kernel/failure.ts'
 import { ConfigError } from '../platform/config/config.ts'
 import { NodesRunError } from '../platform/nodes/registry.ts'
-import { StorageError, StorageWaitError } from '../platform/storage/database.ts'
+import { SchemaError, StorageError, StorageWaitError } from '../platform/storage/database.ts'
+import { describeSchemaError } from '../platform/storage/storage-failure.ts'
 import { DeclarationError } from '../protocol/fields/declaration-mistakes.ts'
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, temporary: 75, configuration: 78 } as const
@@ -80,6 +81,9 @@ export function reportOfError(error: unknown): ErrorReport | undefined {
   if (error instanceof CommandError) return error
   if (error instanceof DeclarationError) {
     return { sentences: error.message.split('\n'), exit: EXIT.configuration }
+  }
+  if (error instanceof SchemaError) {
+    return { sentences: [describeSchemaError(error)], exit: EXIT.configuration }
   }
   if (error instanceof NodesRunError) return { sentences: [error.message], exit: EXIT.temporary }
   if (error instanceof StorageError) {

@@ -2,6 +2,7 @@
  * Recognizes the database of another service, on which the reference service must not start, tables
  * of others, which no start alters, and lost tables, which no start creates again.
  */
+import { listLostTables } from '../../engine-tables.ts'
 import { ConfigError } from '../../platform/config/config.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { type ForeignTables, listForeignTables } from '../../platform/storage/foreign-tables.ts'
@@ -29,10 +30,10 @@ async function listOtherResources(
 
 /**
  * Throws `ConfigError` before the first start would create its tables among those of others, where
- * a resource has the name of a table that no migration created, and where a table is away that one
- * created: after an incomplete restore, or a rename by hand. A new one would be empty, and give the
- * ids of its rows again. A table that others add later, of another name, stops no start. Returns
- * whether the database has further tables, to which no samples belong.
+ * a resource has the name of a table that no migration created, and where a table of the engine or
+ * of a resource is away: after an incomplete restore, or a rename by hand. A new one would be
+ * empty, and give the ids of its rows again. A table that others add later, of another name, stops
+ * no start. Returns whether the database has further tables, to which no samples belong.
  */
 export async function requireOwnTables(
   db: Database,
@@ -40,6 +41,11 @@ export async function requireOwnTables(
   start: { readonly isReference?: boolean; readonly seed?: boolean | 'first' },
 ): Promise<boolean> {
   const { isReference, seed } = start
+  const [lost] = await listLostTables(db)
+  if (lost !== undefined)
+    throw new ConfigError([
+      `The table ${lost} of Gatehook is missing. Restore it, or move it back. Nothing was changed.`,
+    ])
   const isNew = !(await isInstalled(db))
   // Later starts without samples need no look at other schemas.
   const { inSchema, elsewhere } = isNew || seed ? await listForeignTables(db) : NO_TABLES

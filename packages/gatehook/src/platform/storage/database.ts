@@ -363,3 +363,17 @@ export class StorageError extends Error {
 export class StorageWaitError extends StorageError {
   override readonly name = 'StorageWaitError'
 }
+
+/** A table or an index cannot be created, because another one has its name. */
+export class NameTakenError extends StorageError {
+  override readonly name = 'NameTakenError'
+
+  /** @param taken - the name; @param holder - the other object: `the table former_orders` */
+  constructor(taken: string, holder: string, cause: unknown) {
+    super(
+      `${taken} cannot be created: ${holder} has its name. Rename or drop that one, or move a ` +
+        'table back that was renamed.',
+      { cause },
+    )
+  }
+}

@@ -132,7 +132,7 @@ export function changeSql(
 }
 
 /** On SQLite, the tables of monitoring are in a file of their own. */
-const ownTables = ({ name }: Dialect, tables: readonly Table[]): readonly Table[] =>
+export const ownTables = ({ name }: Dialect, tables: readonly Table[]): readonly Table[] =>
   name === 'sqlite' ? tables.filter(({ apart }) => !apart) : tables
 
 async function createTables(

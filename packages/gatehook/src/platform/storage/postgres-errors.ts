@@ -226,6 +226,10 @@ export function isCreatedMeanwhile(error: unknown): boolean {
   return EXISTS.has(codeOf(original)) || (codeOf(original) === '23505' && schema === 'pg_catalog')
 }
 
+/** Returns the name of a table or an index that exists already; undefined for other errors. */
+export const nameTakenBy = (error: unknown): string | undefined =>
+  codeOf(error) === '42P07' ? /^relation "([^"]+)"/.exec(messageOf(error))?.[1] : undefined
+
 /** Whether the role lacks a right. */
 export const isDenied = (error: unknown): boolean => codeOf(error) === '42501'
 

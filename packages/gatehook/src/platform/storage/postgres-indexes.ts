@@ -5,7 +5,7 @@
  * process finishes its index, which others see by the lock of its table; if that is killed too, it
  * leaves an invalid index, which the next build drops.
  */
-import type { IndexBuild, IndexDdl, Row } from './database.ts'
+import { type IndexBuild, type IndexDdl, NameTakenError, type Row } from './database.ts'
 import { isLockTimeout, translatePostgresError } from './postgres-errors.ts'
 import type { PostgresPlace } from './postgres-place.ts'
 import type { Session, Sessions } from './postgres-session.ts'
@@ -69,9 +69,14 @@ async function createIndex(
   const text = `SELECT i.indisvalid AS valid, EXISTS (SELECT 1 FROM pg_locks l
       WHERE l.relation = i.indrelid AND l.mode = '${BUILD_LOCK}' AND l.granted
         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-        AND l.pid <> pg_backend_pid()) AS building
-    FROM pg_index i WHERE i.indexrelid = to_regclass($1)`
-  const [existingIndex] = (await session.query(text, [qualify(name)])).rows
+        AND l.pid <> pg_backend_pid()) AS building,
+      CASE WHEN i.indrelid = to_regclass($2) THEN NULL
+        ELSE 'the table ' || COALESCE(i.indrelid, c.oid)::regclass END AS holder
+    FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid WHERE c.oid = to_regclass($1)`
+  const [existingIndex] = (await session.query(text, [qualify(name), qualify(table)])).rows
+  if (existingIndex?.holder) {
+    throw new NameTakenError(`The index ${name}`, existingIndex.holder, undefined)
+  }
   if (existingIndex?.valid) return true
   if (existingIndex?.building) return false
   if (existingIndex) await session.query(`DROP INDEX CONCURRENTLY ${qualify(name)}`)

@@ -4,11 +4,19 @@
  * waits briefly, gives up, and runs again after a pause. Contains no index builds.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Database, type Row, StorageError, StorageWaitError, type Tx } from './database.ts'
+import {
+  type Database,
+  NameTakenError,
+  type Row,
+  StorageError,
+  StorageWaitError,
+  type Tx,
+} from './database.ts'
 import {
   isCreatedMeanwhile,
   isDenied,
   isLockTimeout,
+  nameTakenBy,
   translatePostgresError,
 } from './postgres-errors.ts'
 import { LOCK_MIGRATIONS, type PostgresPlace } from './postgres-place.ts'
@@ -27,6 +35,8 @@ const PAUSE_MS = 250
 const PAUSE_MAX_MS = 10_000
 /** Attempts within about half an hour. */
 const ATTEMPTS_MAX = 180
+/** Attempts after which a name that others created meanwhile is taken for good. */
+const CREATED_MAX = 10
 
 type MigrationChange = Parameters<Database['migrate']>[0]
 
@@ -49,6 +59,7 @@ export async function migrateWithShortWaits(
   attemptsMax: number = ATTEMPTS_MAX,
 ): Promise<void> {
   let waitMs = LOCK_WAIT_MS
+  let created = 0
   for (let attempt = 1; ; attempt++) {
     let lastStatement = ''
     try {
@@ -70,7 +81,11 @@ export async function migrateWithShortWaits(
         })
       })
     } catch (error) {
-      if (isCreatedMeanwhile(error) && attempt < attemptsMax) continue
+      if (isCreatedMeanwhile(error) && ++created < CREATED_MAX) continue
+      const taken = nameTakenBy(error)
+      if (taken !== undefined) {
+        throw new NameTakenError(taken, await describeTaken(read, taken), error)
+      }
       if (!isLockTimeout(error)) throw error
       const holder = await describeHolder(read, lastStatement)
       const line = `${describeStatement(lastStatement)} waits for a lock${holder}`
@@ -140,6 +155,16 @@ export async function validateConstraint(
 /** `ALTER TABLE orders` of `ALTER TABLE orders ADD COLUMN …`. */
 const describeStatement = (text: string): string =>
   /^\s*(\w+ +\w+ +\w+)/.exec(text)?.[1] ?? 'the migration'
+
+/** Returns the object of a name: `the table orders`, or `an index of the table former_orders`. */
+async function describeTaken(read: Sessions['read'], name: string): Promise<string> {
+  const text = `SELECT COALESCE('an index of the table ' || i.indrelid::regclass,
+      'the table ' || c.oid::regclass) AS holder
+    FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid
+    WHERE c.relname = $1 AND c.relnamespace = to_regnamespace(quote_ident(current_schema()))`
+  const [row] = (await read({ sql: '', text, values: [name] })) as Row[]
+  return row?.holder ?? 'another object'
+}
 
 /**
  * Returns the oldest transaction that uses a table or partition of the statement, or an index that

@@ -1,5 +1,5 @@
 /** Translates SQLite's result codes to the errors that `Database` documents. Pure. */
-import { ConstraintError, SchemaError } from './database.ts'
+import { ConstraintError, NameTakenError, SchemaError } from './database.ts'
 import { splitStatements } from './sql-statements.ts'
 import {
   installationMoved,
@@ -23,6 +23,8 @@ const UNAVAILABLE = new Set([BUSY, 6, 7, 8, 10, FULL, 14, 15])
 const ERROR = 1
 /** SQLite has no codes for these errors. */
 const SCHEMA_TEXT = /^no such (table|column): |^table \S+ has no column named /
+const TAKEN_TEXT =
+  /^(?:(table|index) "?(\w+)"? already exists|there is already (?:a|an) (table|index) named (\w+))$/
 const CONSTRAINT_FOREIGN_KEY = 787
 const CONSTRAINT_UNIQUE = new Set([1555, 2067, 2579])
 
@@ -61,6 +63,11 @@ export function translateSqliteError(
     return new ConstraintError('reference', undefined, error)
   }
   if (error.errcode === ERROR && SCHEMA_TEXT.test(error.message)) return new SchemaError(error)
+  const taken = error.errcode === ERROR && TAKEN_TEXT.exec(error.message)
+  if (taken) {
+    const [, kind = taken[3], name = taken[4]!] = taken
+    return new NameTakenError(name, `another ${kind}`, error)
+  }
   if (!CONSTRAINT_UNIQUE.has(error.errcode)) return error
   return new ConstraintError('unique', indexName(error.message, uniques), error)
 }

@@ -30,6 +30,10 @@ export const whileAvailable = <T>(result: Promise<T>, instead: T): Promise<T> =>
     throw error
   })
 
+/** Returns the sentence of an error that a lost table or column causes. */
+export const describeSchemaError = ({ message }: SchemaError): string =>
+  `The database lacks a table or a column that the node uses: ${message}.`
+
 type IsCause = (error: unknown) => boolean
 
 const CAUSES: readonly (readonly [IsCause, string])[] = [
@@ -58,9 +62,7 @@ export function describeStorageFailure(
   fault?: PrimaryFault | undefined,
 ): string | undefined {
   const cause = error instanceof Failure ? error.detail : error
-  if (cause instanceof SchemaError) {
-    return `The database lacks a table or a column that the node uses: ${cause.message}.`
-  }
+  if (cause instanceof SchemaError) return describeSchemaError(cause)
   if (isConnectionLost(cause) || isServerFull(cause) || isStandby(cause)) {
     return primaryFaults[fault ?? 'lost']
   }
