@@ -106,11 +106,11 @@ export const alerts: readonly Alert[] = [
   },
   {
     name: 'GatehookDurabilityLost',
-    when: 'the database has no synchronous standby for 1 min (`GATEHOOK_DURABILITY=replica`)',
+    when: 'no synchronous standby confirms commits for 1 min (`GATEHOOK_DURABILITY=replica`)',
     expr: 'gatehook_durability_lost == 1',
     for: '1m',
     severity: 'page',
-    summary: 'The database waits for no standby; writes are 503 durability_lost.',
+    summary: 'No synchronous standby confirms commits; writes are 503.',
     runbook: 'Writes are 503 durability_lost',
     fires: {
       title: 'after a failover',
@@ -120,6 +120,28 @@ export const alerts: readonly Alert[] = [
     },
     silent: [
       { title: 'a standby', series: { [`gatehook_durability_lost{${A}}`]: '0x9' }, minute: 4 },
+    ],
+  },
+  {
+    name: 'GatehookLockHeld',
+    when: 'statements wait for the lock of a session of the database for 1 min',
+    expr: 'gatehook_lock_holders > 0',
+    for: '1m',
+    severity: 'page',
+    summary: 'Statements wait for the lock of a session; requests that need it are 503.',
+    runbook: 'A session holds a lock',
+    fires: {
+      title: 'a transaction without an end',
+      series: { [`gatehook_lock_holders{${A}}`]: '0 1x9' },
+      minute: 4,
+      labels: node,
+    },
+    silent: [
+      {
+        title: 'a long statement',
+        series: { [`gatehook_lock_holders{${A}}`]: '0 1 0x9' },
+        minute: 4,
+      },
     ],
   },
   {

@@ -8,7 +8,6 @@ import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
 import {
   auditFault,
   needHaproxy,
-  type OperatorFaults,
   requireNoFailure,
   requireShortWaits,
   SETTINGS,
@@ -17,7 +16,6 @@ import {
 
 const HELD_MS = 15_000
 const AWAY_MS = 8_000
-const LOCKED_S = 20
 /** Server connections of the pooler. */
 const POOL_SIZE = 2
 const LOCK_POOL_SIZE = 10
@@ -146,7 +144,22 @@ async function limitConnections(context: ChaosContext): Promise<ChaosCounts> {
   }
 }
 
-/** Another program holds a lock, for which the statements of a table wait. */
+/** The program is named with its process. */
+const NAMED = /attention: bad lock_held: report \(\d+\)/
+const HELD_WORDS = [
+  /(POST|GET) 503: storage_unavailable/,
+  NAMED,
+  /attention: \w+ server_errors.*a lock of another/,
+  /readyz 200: locks: /,
+  /metrics: gatehook_lock_holders 1/,
+  /log of node\d: Session \d+ \(report, /,
+]
+const DOCTOR_WORD = /gatehook doctor, exit 1: locks +fail +Session \d+ \(report, /
+
+/**
+ * Another program holds a lock, for which the statements of a table wait. The operator ends the
+ * process that attention names.
+ */
 const holdLock =
   (hold: string, isPooled = false) =>
   async (context: ChaosContext): Promise<ChaosCounts> =>
@@ -159,11 +172,19 @@ const holdLock =
           booksUrl: () => databaseUrl,
           ...(pooler && { environment }),
         }
-        return auditFault(context, world, async ({ load, witness }: OperatorFaults) => {
+        return auditFault(context, world, async ({ load, cluster, witness, expect }) => {
+          const holder = new pg.Client({
+            connectionString: databaseUrl,
+            application_name: 'report',
+          })
+          holder.on('error', () => undefined) // an operator ends it
+          await holder.connect()
           load.markFault()
-          const lock = `BEGIN; ${hold}; SELECT pg_sleep(${LOCKED_S}); COMMIT`
-          await queryAsAdmin(databaseUrl, lock)
-          await witness.until(/attention: \w+ server_errors.*a lock of another/)
+          await holder.query(`BEGIN; ${hold}`)
+          for (const word of HELD_WORDS) await witness.until(word)
+          expect((await cluster.run(['doctor'])).exit === 1, 'doctor finds nothing')
+          const process = /\((\d+)\)/.exec(witness.find(NAMED)?.text ?? '')?.[1]
+          await queryAsAdmin(databaseUrl, `SELECT pg_terminate_backend(${process ?? 0})`)
           await load.recovery()
         }).finally(() => pooler?.stop())
       }),
@@ -207,24 +228,20 @@ export const heldFaults: readonly ChaosScenario[] = [
   scenario({
     name: 'held-lock',
     title: 'another program holds a lock, for which writes wait',
-    words: [/POST 503: storage_unavailable/, /attention: \w+ server_errors.*a lock of another/],
+    words: [...HELD_WORDS, DOCTOR_WORD],
     run: holdLock(lockTable('wallets')),
   }),
   scenario({
     name: 'held-lock-pooled',
     title: 'another program holds rows, in whose queues writes behind a pooler wait',
-    words: [/POST 503: storage_unavailable/, /attention: \w+ server_errors.*a lock of another/],
+    words: [...HELD_WORDS, DOCTOR_WORD],
     missing: needPooler,
     run: holdLock('SELECT id FROM wallets FOR UPDATE', true),
   }),
   scenario({
     name: 'held-table',
     title: 'another program holds a lock, for which reads and writes wait',
-    words: [
-      /POST 503: storage_unavailable/,
-      /GET 503: storage_unavailable/,
-      /attention: \w+ server_errors.*a lock of another/,
-    ],
+    words: [/GET 503: storage_unavailable/, ...HELD_WORDS, DOCTOR_WORD],
     run: holdLock(lockTable('payments')),
   }),
 ]

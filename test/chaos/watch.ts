@@ -12,6 +12,7 @@ const ROUNDS = 4
 const ALARMS = [
   /^gatehook_check_failed\{.*\} 1$/,
   /^gatehook_database_fault\{.*\} 1$/,
+  /^gatehook_lock_holders(\{.*\})? [1-9]/,
   /^gatehook_storage_connection_waits(\{.*\})? [1-9]/,
   /^gatehook_clock_difference_seconds(\{.*\})? -?([3-9]|\d\d)/,
   /^gatehook_job_longest_run_seconds\{.*\} [1-9]\d/,

@@ -15,6 +15,7 @@ import type { Monitoring } from '../operate/monitoring/monitoring.ts'
 import { versionNoticeRoutes } from '../operate/monitoring/version-notices.ts'
 import { searchRoute } from '../operate/search/routes.ts'
 import { JobLog } from '../operate/system/job-log.ts'
+import type { LockHolders } from '../operate/system/lock-holders.ts'
 import { readCertificateEnd } from '../operate/system/machine-facts.ts'
 import type { Readiness } from '../operate/system/readiness.ts'
 import type { Deliveries } from '../outbound/deliveries/deliveries.ts'
@@ -34,6 +35,7 @@ export interface ConsoleApiAssembly {
   readonly catalog: Catalog
   readonly deliveries: Pick<Deliveries, 'figures'>
   readonly readiness: Readiness
+  readonly lockHolders: LockHolders
   readonly administration: Administration
   readonly list: Lister
   readonly mailOutbox: MailOutbox
@@ -66,6 +68,7 @@ export function assembleConsoleApi(
     versions: () => catalog.service.versions.flatMap(({ name }) => versioning.statusOf(name) ?? []),
     certificateEnd: () => readCertificateEnd(config.tlsCert ?? undefined),
     jobTimeoutMs: (name) => catalog.service.jobs.find((job) => job.name === name)?.timeoutMs,
+    lockHolders: assembly.lockHolders.list,
     flushUsage: versioning.flush,
     nodes: nodes.registry,
   })

@@ -13,6 +13,7 @@ import {
   primaryCheck,
   writeCheck,
 } from '../operate/system/health.ts'
+import { createLockHolders, type LockHolders } from '../operate/system/lock-holders.ts'
 import { certificateWarning } from '../operate/system/machine-facts.ts'
 import { primaryMetrics } from '../operate/system/primary-metrics.ts'
 import { createReadiness, type Readiness } from '../operate/system/readiness.ts'
@@ -24,6 +25,7 @@ import type { SecretsComponent } from './secrets.ts'
 
 export interface ReadinessComponent extends Required<Pick<Component, 'metrics' | 'polled'>> {
   readonly readiness: Readiness
+  readonly lockHolders: LockHolders
   /** Faults that the node tolerates. */
   readonly warnings: HealthChecks
 }
@@ -55,6 +57,7 @@ export function assembleReadiness(
 ): ReadinessComponent {
   const clockDifference = createClockDifference({ db, clock: wallClock, log })
   const durability = createDurability({ db, durability: config.durability, log })
+  const lockHolders = createLockHolders({ db, clock, log })
   const read = {
     database: databaseCheck(db),
     migrations: migrationCheck(db),
@@ -79,17 +82,20 @@ export function assembleReadiness(
   })
   return {
     readiness,
+    lockHolders,
     warnings: {
       clock: clockDifference.warning,
       certificate: certificateWarning({ file: config.tlsCert ?? undefined, clock, log }),
       rejections: () => (unawaited.total() > 0 ? UNAWAITED_WARNING : undefined),
+      locks: lockHolders.warning,
       restore: () => (isHeld(restore.current()) ? HELD_WARNING : undefined),
     },
-    polled: [...clockDifference.polled, ...durability.polled],
+    polled: [...clockDifference.polled, ...durability.polled, ...lockHolders.polled],
     metrics: [
       clockDifference.metric,
       ...primaryMetrics(primaryFault),
       durability.metric,
+      lockHolders.metric,
       unawaitedMetric,
       ...readinessMetrics(readiness, clock),
     ],

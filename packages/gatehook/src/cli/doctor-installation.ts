@@ -11,6 +11,7 @@ import type { Config } from '../platform/config/config.ts'
 import { databaseFile } from '../platform/config/environment.ts'
 import { createCopyMark, markFile } from '../platform/storage/copy-mark.ts'
 import type { Database } from '../platform/storage/database.ts'
+import { describeLockHolder, listLockHolders } from '../platform/storage/lock-holders.ts'
 import { isUnfinishedTarget, readMark } from '../platform/storage/move/mark.ts'
 import { DURABILITY_LOST, SYNCHRONOUS_STANDBYS } from '../platform/storage/server-check.ts'
 import { isInstalled } from '../platform/storage/settings.ts'
@@ -89,8 +90,9 @@ export async function checkDurability(
     current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
     current_setting('synchronous_commit') AS synchronous_commit`)
   const names = row!.names as string | null
-  if (durability === 'replica' && names === '') {
-    return fail('writes are 503 durability_lost', DURABILITY_LOST)
+  if (durability === 'replica' && row!.fault) {
+    const { message, advice } = durabilityFaults[row!.fault as DurabilityFault]
+    return fail(`writes are 503: ${message}`, advice)
   }
   const missing = REQUIRED_SETTINGS.filter((setting) => row![setting] === 'off')
   if (missing.length > 0) {
@@ -101,6 +103,17 @@ export async function checkDurability(
   }
   if (durability === 'local') return ok('a commit is on the disk of the primary')
   return ok(names === null ? 'the server is a standby' : `synchronous_standby_names is ${names}`)
+}
+
+/** Names the sessions for whose locks statements wait. */
+export async function checkLocks(db: Database): Promise<CheckResult | undefined> {
+  const holders = await listLockHolders(db)
+  if (!holders) return undefined
+  if (holders.length === 0) return ok('no statement waits for another session')
+  return fail(
+    holders.map(describeLockHolder).join(' '),
+    'End it: docs/guides/operations.md, "A session holds a lock".',
+  )
 }
 
 /** Held events of the team's transactions, and those that no node records. */

@@ -162,6 +162,7 @@ const table: readonly Check[] = [
     hint: DATABASE,
     inspect: onDatabase(({ config, db }) => state.checkDurability(config, db)),
   },
+  { check: 'locks', hint: DATABASE, inspect: onDatabase(({ db }) => state.checkLocks(db)) },
   {
     check: 'migrations',
     hint: DATABASE,

@@ -3,6 +3,7 @@ import type { Calendar } from '../../declare/versions/calendar.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Reader } from '../../platform/storage/database.ts'
+import type { HeldLock } from '../system/lock-holders.ts'
 import type { EndedNode, NodeState } from './nodes.ts'
 import type { AttentionItem } from './operations.ts'
 
@@ -17,6 +18,8 @@ export interface AttentionSources {
   readonly versions: () => readonly { readonly version: string; readonly calendar: Calendar }[]
   readonly nodes: () => Promise<readonly NodeState[]>
   readonly endedNodes: () => Promise<readonly EndedNode[]>
+  /** Returns the sessions for whose locks statements wait. */
+  readonly lockHolders: () => readonly HeldLock[]
   /** Returns the end of the certificate of this node, in epoch milliseconds. */
   readonly certificateEnd: () => number | undefined
   /** Returns the time after which an attempt at a job of the service fails. */

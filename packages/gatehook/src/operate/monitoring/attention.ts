@@ -28,6 +28,7 @@ import {
   modeName,
   type Severity,
 } from './attention-kind.ts'
+import { heldLocks } from './attention-locks.ts'
 import { differentNodes, failedStarts, missingNodes, nodeStates } from './attention-nodes.ts'
 import * as store from './attention-store.ts'
 import type { AttentionItem } from './operations.ts'
@@ -215,6 +216,7 @@ const CURRENT: readonly AttentionKind[] = [restoredData]
 const SHARED: readonly AttentionKind[] = [
   nodeStates,
   failedStarts,
+  heldLocks,
   expiringCertificate,
   serverErrors,
   heldEvents,

@@ -41,6 +41,7 @@ export interface ConsoleApiOptions {
   readonly versions: AttentionSources['versions']
   readonly certificateEnd: AttentionSources['certificateEnd']
   readonly jobTimeoutMs: AttentionSources['jobTimeoutMs']
+  readonly lockHolders: AttentionSources['lockHolders']
   /** Stores the counts of versions. */
   readonly flushUsage: () => Promise<void>
   readonly nodes: Pick<NodeRegistry, 'list' | 'listEnded'>
@@ -70,6 +71,7 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
     versions: options.versions,
     certificateEnd: options.certificateEnd,
     jobTimeoutMs: options.jobTimeoutMs,
+    lockHolders: options.lockHolders,
   })
   const itemOf = (record: ListedRequest) => requestItem(record, NO_HINTS)
   const publishRequest = (record: ListedRequest) =>

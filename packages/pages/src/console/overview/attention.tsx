@@ -191,6 +191,19 @@ const KINDS: Readonly<Record<string, Words>> = {
     remedy: { label: 'Confirm', path: '/admin/restore/confirm', done: 'Confirmed' },
   },
   ...NODE_NOTICES,
+  lock_held: {
+    word: 'Locked',
+    sentence: (row) => (
+      <>
+        Session <b>{row.subject.label}</b> has locked {listFact(row, 'tables') || 'rows'} for{' '}
+        {sinceOf(row)}, and <b>{count(fact(row, 'waiting'), 'statement')}</b> wait.{' '}
+        {row.facts.awaits_standby === true
+          ? 'Its commit waits for a synchronous standby.'
+          : `End it: SELECT pg_terminate_backend(${fact(row, 'pid')})`}
+      </>
+    ),
+    link: () => ['Requests', href('/console/requests', { status: '5xx', range: '15m' })],
+  },
   key_limited: {
     word: 'Limited',
     sentence: (row) => (

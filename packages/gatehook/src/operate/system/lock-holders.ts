@@ -1,0 +1,77 @@
+/**
+ * The sessions of PostgreSQL for whose locks statements wait, as the polls of the node have met
+ * them in the last seconds: between two polls the statements fail, and others begin to wait.
+ */
+import type { Clock } from '../../kernel/clock.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Database } from '../../platform/storage/database.ts'
+import {
+  describeLockHolder,
+  type LockHolder,
+  parseLockHolders,
+  selectLockHolders,
+} from '../../platform/storage/lock-holders.ts'
+import type { PolledValue } from '../../platform/storage/shared-poll.ts'
+import type { Sql } from '../../platform/storage/sql.ts'
+import { gauge, type Metric } from '../../platform/telemetry/metric.ts'
+import type { HealthCheck } from './health.ts'
+
+/** A session is listed for this time after the last poll that met it. */
+const LISTED_MS = 10_000
+
+export interface HeldLock extends LockHolder {
+  /** When its transaction began, or the first poll met it; epoch milliseconds. */
+  readonly sinceMs: number
+}
+
+export interface LockHolders {
+  readonly polled: readonly PolledValue[]
+  list(): readonly HeldLock[]
+  /** A warning for `/readyz`; operators read who holds the lock. */
+  readonly warning: HealthCheck
+  readonly metric: Metric
+}
+
+interface LockHoldersOptions {
+  readonly db: Pick<Database, 'name'>
+  readonly clock: Pick<Clock, 'now' | 'elapsedMs'>
+  readonly log: Log
+}
+
+export function createLockHolders({ db, clock, log }: LockHoldersOptions): LockHolders {
+  const held = new Map<number, HeldLock & { readonly metMs: number }>()
+  const list = () => {
+    const fromMs = clock.elapsedMs() - LISTED_MS
+    for (const [pid, { metMs }] of held) if (metMs < fromMs) held.delete(pid)
+    return [...held.values()]
+  }
+  const meet = (holder: LockHolder) => {
+    const former = held.get(holder.pid)
+    const sinceMs = former?.sinceMs ?? clock.now() - (holder.ageS ?? 0) * 1000
+    held.set(holder.pid, { ...holder, sinceMs, metMs: clock.elapsedMs() })
+    if (!former) log.warn({ session: holder }, describeLockHolder(holder))
+  }
+  const polledHolders = (select: Sql): PolledValue => ({
+    select: () => select,
+    receive(value) {
+      list()
+      for (const holder of parseLockHolders(value)) meet(holder)
+    },
+  })
+  const select = selectLockHolders(db)
+  return {
+    polled: select ? [polledHolders(select)] : [],
+    list,
+    warning() {
+      const sentences = list().map(describeLockHolder)
+      if (sentences.length === 0) return undefined
+      const message = 'Statements wait for the lock of another session of the database.'
+      return { message, detail: sentences.join(' ') }
+    },
+    metric: gauge(
+      'gatehook_lock_holders',
+      'Sessions of PostgreSQL for whose locks statements have waited for more than 1 s.',
+      () => list().length,
+    ),
+  }
+}

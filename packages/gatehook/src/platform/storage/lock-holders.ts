@@ -1,0 +1,103 @@
+/**
+ * The sessions of PostgreSQL that hold locks for which statements of this database wait (§18.1):
+ * their program, role and state, without values of their statements.
+ */
+import type { Database, Value } from './database.ts'
+import { raw, type Sql, sql } from './sql.ts'
+
+/** A session; the server hides some of its state from a role without `pg_read_all_stats`. */
+export interface LockHolder {
+  /** 0: a prepared transaction. */
+  readonly pid: number
+  readonly application: string
+  readonly user: string | null
+  /** `active`, `idle in transaction`. */
+  readonly state: string | null
+  /** Whether its commit waits for a synchronous standby. */
+  readonly awaitsStandby: boolean
+  /** The age of its transaction. */
+  readonly ageS: number | null
+  /** The first word of its last statement: `UPDATE`. */
+  readonly statement: string | null
+  /** Tables that it has locked against writes, or whose rows it has locked or changed. */
+  readonly tables: readonly string[]
+  /** Statements that wait for it, of the longest ones. */
+  readonly waiting: number
+}
+
+/** Statements that wait less are not counted: locks are ordinary. */
+const WAIT_S = 1
+/** The statements that wait longest, the sessions that they wait for, and their tables. */
+const WAITING_MAX = 20
+const HOLDERS_MAX = 5
+const TABLES_MAX = 5
+
+/**
+ * SQL of the holders as JSON; null without any, and on a standby. A holder waits for no lock.
+ * Migrations of nodes, which take turns, and builds of indexes delay no request.
+ */
+const HOLDERS = raw(`CASE WHEN pg_is_in_recovery() THEN NULL ELSE (
+  WITH RECURSIVE waiting AS MATERIALIZED (SELECT pid, pg_blocking_pids(pid) AS blockers
+    FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'
+      AND wait_event NOT IN ('advisory', 'virtualxid')
+      AND query_start < clock_timestamp() - interval '${WAIT_S} s'
+    ORDER BY query_start LIMIT ${WAITING_MAX}),
+  queue(waiter, pid) AS (SELECT pid, unnest(blockers) FROM waiting
+    UNION SELECT waiter, unnest(blockers) FROM queue JOIN waiting USING (pid)),
+  holder AS (SELECT pid, count(*) AS waiting FROM queue GROUP BY pid)
+  SELECT json_agg(h)::text FROM (SELECT holder.pid, COALESCE(a.application_name, '') AS application,
+      a.usename AS "user", a.state, COALESCE(a.wait_event = 'SyncRep', FALSE) AS "awaitsStandby",
+      floor(extract(epoch FROM clock_timestamp() - a.xact_start)) AS "ageS",
+      upper(substring(a.query FROM '^\\s*([A-Za-z]+)')) AS statement, holder.waiting,
+      ARRAY(SELECT DISTINCT c.relname::text FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+        WHERE l.pid = holder.pid AND l.granted AND l.mode <> 'AccessShareLock'
+          AND c.relkind IN ('r', 'p') AND l.database = (SELECT oid FROM pg_database
+            WHERE datname = current_database())
+        ORDER BY 1 LIMIT ${TABLES_MAX}) AS tables
+    FROM holder LEFT JOIN pg_stat_activity a ON a.pid = holder.pid
+    WHERE a.wait_event_type IS DISTINCT FROM 'Lock'
+    ORDER BY holder.waiting DESC, holder.pid LIMIT ${HOLDERS_MAX}) AS h) END`)
+
+/** SQL of the holders for `parseLockHolders`; undefined for a file. */
+export const selectLockHolders = ({ name }: Pick<Database, 'name'>): Sql | undefined =>
+  name === 'postgres' ? HOLDERS : undefined
+
+/** A text that is no statement, and might be a secret, has another first word. */
+const STATEMENTS = new Set(
+  (
+    'ALTER ANALYZE BEGIN CALL CLUSTER COMMIT COPY CREATE DECLARE DELETE DO DROP EXECUTE EXPLAIN ' +
+    'FETCH GRANT INSERT LOCK MERGE PREPARE REFRESH REINDEX RELEASE REVOKE ROLLBACK SAVEPOINT ' +
+    'SELECT SET SHOW START TABLE TRUNCATE UPDATE VACUUM VALUES WITH'
+  ).split(' '),
+)
+
+export function parseLockHolders(value: Value): readonly LockHolder[] {
+  const holders = value === null ? [] : (JSON.parse(String(value)) as LockHolder[])
+  return holders.map((holder) => {
+    const isNamed = holder.statement !== null && STATEMENTS.has(holder.statement)
+    return { ...holder, statement: isNamed ? holder.statement : null }
+  })
+}
+
+/** Reads the present holders; undefined for a file. */
+export async function listLockHolders(db: Database): Promise<readonly LockHolder[] | undefined> {
+  const select = selectLockHolders(db)
+  if (!select) return undefined
+  const [row] = await db.arrays(sql`SELECT ${select}`)
+  return parseLockHolders(row![0]!)
+}
+
+/** Returns a sentence: the session, its age, its last statement, and how many wait for it. */
+export function describeLockHolder(holder: LockHolder): string {
+  const { pid, application, user, state, awaitsStandby, ageS, statement, tables, waiting } = holder
+  const names = [application, user && `role ${user}`].filter(Boolean).join(', ')
+  const who = pid === 0 ? 'A prepared transaction' : `Session ${pid}${names && ` (${names})`}`
+  const does = awaitsStandby ? 'waits for a synchronous standby' : state && `is ${state}`
+  const since = ageS === null ? '' : ` for ${ageS} s`
+  const after = statement === null || awaitsStandby ? '' : ` after ${statement}`
+  const present = does ? ` ${does}${since}${after}, and` : ''
+  const locks = tables.length === 0 ? 'a lock' : `locks of ${tables.join(', ')}`
+  const count = waiting === 1 ? '1 statement waits' : `${waiting} statements wait`
+  return `${who}${present} holds ${locks}, for which ${count}.`
+}
