@@ -5,7 +5,12 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { openCuttableLink } from '../rig/cuttable-link.ts'
-import { createDatabase, queryAsAdmin, startPostgres } from '../rig/postgres.ts'
+import {
+  createDatabase,
+  type PostgresServer,
+  queryAsAdmin,
+  startPostgres,
+} from '../rig/postgres.ts'
 import { booksOf } from './books.ts'
 import { needPooler, requireReplica, withPair, withPooledPair } from './pair.ts'
 import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
@@ -20,6 +25,7 @@ import {
 } from './under-load.ts'
 
 const SILENT_MS = 15_000
+const AWAY_MS = 5_000
 /** Status of a process that a later start may cure, and of one that the configuration prevents. */
 export const EXIT = { later: 75, configuration: 78 } as const
 
@@ -139,7 +145,7 @@ const loseDurability = (context: ChaosContext): Promise<ChaosCounts> =>
     await requireReplica(pair)
     const environment = { GATEHOOK_DURABILITY: 'replica' }
     const world = { databaseUrl: url, booksUrl: () => standbyUrl, environment }
-    let own: Awaited<ReturnType<typeof standby.openStandby>> | undefined
+    let own: PostgresServer | undefined
     return auditFault(context, world, async ({ load, cluster, witness, expect, report }) => {
       load.markFault()
       await primary.halt('immediate')
@@ -157,6 +163,61 @@ const loseDurability = (context: ChaosContext): Promise<ChaosCounts> =>
       await requireReplica({ primary: standby })
       report('the new primary has a standby')
       await cluster.replace(0)
+      await load.recovery()
+    }).finally(() => own?.stop())
+  })
+
+/** The only standby of a synchronous primary does not confirm commits, until `restore`. */
+const loseStandby =
+  (lose: (standby: PostgresServer) => Promise<() => unknown>, reason: RegExp) =>
+  (context: ChaosContext): Promise<ChaosCounts> =>
+    withPair(async (pair) => {
+      await requireReplica(pair)
+      const environment = { GATEHOOK_DURABILITY: 'replica' }
+      const world = { databaseUrl: pair.url, booksUrl: () => pair.primaryUrl, environment }
+      return auditFault(context, world, async ({ load, cluster, witness, expect }) => {
+        load.markFault()
+        const restore = await lose(pair.standby)
+        await witness.until(reason)
+        const { GET } = load.succeeded
+        for (const word of STANDBY_WORDS) await witness.until(word)
+        expect((await cluster.run(['doctor'])).exit === 1, 'doctor finds nothing')
+        expect(load.succeeded.GET > GET, 'no read succeeded')
+        await restore()
+        await load.recovery()
+      })
+    })
+
+const STANDBY_WORDS = [
+  /POST 503: /,
+  /attention: bad node_not_ready.*synchronous/,
+  /gatehook_durability_lost/,
+  /log of node\d: .*synchronous standby/,
+]
+const DOCTOR_WORD = /gatehook doctor, exit 1: durability +fail/
+
+/** As `promoteBeside`, with nodes that require a synchronous standby. */
+const promoteBesideReplica = (context: ChaosContext): Promise<ChaosCounts> =>
+  withPooledPair(async ({ primary, standby, standbyUrl, pooler, pooledUrl, environment }) => {
+    for (const server of [primary, standby]) await requireReplica({ primary: server })
+    const world = {
+      databaseUrl: pooledUrl,
+      booksUrl: () => standbyUrl,
+      environment: { ...environment, GATEHOOK_DURABILITY: 'replica' },
+    }
+    let own: PostgresServer | undefined
+    return auditFault(context, world, async ({ load, witness, expect, report }) => {
+      load.markFault()
+      await queryAsAdmin(standby.url, PROMOTE)
+      await witness.until(/log of node\d: .*former primary/)
+      await pooler.pointTo(standbyUrl)
+      await witness.until(/readyz 503: durability/)
+      const { GET } = load.succeeded
+      await witness.until(/POST 503: durability_lost/)
+      await pause(AWAY_MS)
+      expect(load.succeeded.GET > GET, 'no read succeeded before a standby was attached')
+      own = await standby.openStandby()
+      report('the new primary has a standby')
       await load.recovery()
     }).finally(() => own?.stop())
   })
@@ -244,6 +305,41 @@ export const primaryFaults: readonly ChaosScenario[] = [
     ],
     missing: needHaproxy,
     run: loseDurability,
+  },
+  {
+    name: 'frozen-standby',
+    title: 'SIGSTOP of the only synchronous standby',
+    groups: ['operate'],
+    nodes: [2],
+    words: [/readyz 503: durability: .*confirmed/, ...STANDBY_WORDS, DOCTOR_WORD],
+    missing: needHaproxy,
+    run: loseStandby(async (standby) => standby.freeze(), /readyz 503: durability: .*confirmed/),
+  },
+  {
+    name: 'dead-standby',
+    title: 'the only synchronous standby is killed',
+    groups: ['operate'],
+    nodes: [2],
+    words: [/POST 503: durability_lost/, /readyz 503: durability/, ...STANDBY_WORDS, DOCTOR_WORD],
+    missing: needHaproxy,
+    run: loseStandby(async (standby) => {
+      await standby.halt('kill')
+      return () => standby.start()
+    }, /readyz 503: durability/),
+  },
+  {
+    name: 'two-primaries-replica',
+    title: 'the same with `replica`: reads go on, writes wait until a standby is attached',
+    groups: ['operate'],
+    nodes: [2],
+    words: [
+      /log of node\d: .*former primary/,
+      /readyz 503: durability/,
+      /POST 503: durability_lost/,
+      /log of node\d: .*Writes are refused until/,
+    ],
+    missing: needPooler,
+    run: promoteBesideReplica,
   },
   {
     name: 'start-without-primary',

@@ -31,10 +31,12 @@ export function assembleMonitoring(
   { headStepNames, operations, resources, secretFields }: MonitoringAssembly,
 ): Monitoring {
   const file = monitoringFile(config)
+  // No record of a request waits for a standby: operators read them while it is away.
+  const target = { ...databaseTarget(config), durability: 'local' } as const
   const store =
     file !== undefined
       ? createMonitoringFile({ file, log })
-      : createSharedStore(() => openDatabase(databaseTarget(config), { log, connections }), db)
+      : createSharedStore(() => openDatabase(target, { log, connections }), db)
   return createMonitoring({
     store,
     clock,

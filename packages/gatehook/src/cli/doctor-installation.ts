@@ -13,7 +13,12 @@ import { createCopyMark, markFile } from '../platform/storage/copy-mark.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { describeLockHolder, listLockHolders } from '../platform/storage/lock-holders.ts'
 import { isUnfinishedTarget, readMark } from '../platform/storage/move/mark.ts'
-import { DURABILITY_LOST, SYNCHRONOUS_STANDBYS } from '../platform/storage/server-check.ts'
+import {
+  DURABILITY_FAULT,
+  type DurabilityFault,
+  durabilityFaults,
+  SYNCHRONOUS_STANDBYS,
+} from '../platform/storage/server-check.ts'
 import { isInstalled } from '../platform/storage/settings.ts'
 import { sql } from '../platform/storage/sql.ts'
 import { type CheckResult, fail, ok, warn } from './doctor-checks.ts'
@@ -87,7 +92,8 @@ export async function checkDurability(
 ): Promise<CheckResult | undefined> {
   if (db.name !== 'postgres') return undefined
   const row = await db.get(sql`SELECT ${SYNCHRONOUS_STANDBYS} AS names,
-    current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
+    ${DURABILITY_FAULT} AS fault, current_setting('fsync') AS fsync,
+    current_setting('full_page_writes') AS full_page_writes,
     current_setting('synchronous_commit') AS synchronous_commit`)
   const names = row!.names as string | null
   if (durability === 'replica' && row!.fault) {

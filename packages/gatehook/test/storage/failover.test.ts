@@ -172,7 +172,7 @@ test('a commit that no replica confirms is 503, although the server reports succ
   await requireReplica(cluster)
   const node = await openNode(t, cluster.url, { GATEHOOK_DURABILITY: 'replica' })
   assert.equal((await createUser(node)).status, 201)
-  await cluster.standby.halt('fast')
+  const resume = cluster.standby.freeze()
   const creating = createOrder(node)
   const cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
   await eventually(
@@ -181,7 +181,7 @@ test('a commit that no replica confirms is 503, although the server reports succ
     WITHIN_MS,
   )
   assert.equal((await creating).status, 503)
-  await cluster.standby.start()
+  resume()
   const retry = () => createOrder(node)
   await eventually(retry, ({ status }) => status === 201, WITHIN_MS)
 })
@@ -269,4 +269,39 @@ test('with `replica`, a standby that is away is named', async (t) => {
   await eventually(readiness, (text) => text.includes('no synchronous replica'), WITHIN_MS)
   await cluster.standby.start()
   await eventually(readiness, (text) => text.includes('"ready"'), WITHIN_MS)
+})
+
+test('with `replica`, a frozen standby is named while commits wait for it', async (t) => {
+  const cluster = await startCluster(t)
+  await requireReplica(cluster)
+  const node = await openNode(t, cluster.url, { GATEHOOK_DURABILITY: 'replica' })
+  await node.app.work()
+  assert.equal((await createUser(node)).status, 201)
+  const resume = cluster.standby.freeze()
+  const creating = createOrder(node)
+  const readiness = async () => (await node.get('/readyz')).text
+  const unconfirmed = 'No synchronous replica has confirmed a write for more than 5 s.'
+  await eventually(readiness, (text) => text.includes(unconfirmed), WITHIN_MS)
+  assert.match((await node.get('/metrics')).text, /gatehook_durability_lost 1\n/)
+  assert.equal((await creating).status, 503)
+  resume()
+  await eventually(readiness, (text) => text.includes('"ready"'), WITHIN_MS)
+})
+
+test('with `replica`, reads go on after a promotion that leaves no standby', async (t) => {
+  const cluster = await startCluster(t)
+  await requireReplica(cluster)
+  await requireReplica({ ...cluster, primary: cluster.standby })
+  const node = await openNode(t, cluster.url, { GATEHOOK_DURABILITY: 'replica' })
+  await node.app.work()
+  assert.equal((await createUser(node)).status, 201)
+  await awaitReplay(cluster)
+  await cluster.primary.halt('immediate')
+  await queryAsAdmin(cluster.standby.url, 'SELECT pg_promote()')
+  const read = () => node.get('/api/v2/users/1')
+  await eventually(read, ({ status }) => status === 200, WITHIN_MS)
+  const create = () => node.post('/api/v2/orders', { user_id: 1, amount: 1, currency: 'EUR' })
+  await eventually(create, ({ body }) => body.error === 'durability_lost', WITHIN_MS)
+  const readiness = async () => (await node.get('/readyz')).text
+  await eventually(readiness, (text) => text.includes('no synchronous replica'), WITHIN_MS)
 })

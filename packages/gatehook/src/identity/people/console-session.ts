@@ -7,12 +7,14 @@
 import { actorOf, recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { type Principal, scopeOf } from '../../kernel/principal.ts'
+import { resolveWithin } from '../../kernel/resolve-within.ts'
 import { sha256 } from '../../kernel/secret.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { pathOfUrl } from '../../kernel/uri.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import { purgeExpired } from '../../platform/storage/purge.ts'
+import { whileAvailable } from '../../platform/storage/storage-failure.ts'
 import type { ValuesOf } from '../../protocol/fields/members.ts'
 import {
   type Answer,
@@ -54,6 +56,8 @@ import { consoleLinks, consoleSessions } from './tables.ts'
 
 /** The use of a session is written at most this often. */
 const REFRESH_MS = 60_000
+/** A request waits for at most this time until its session is extended. */
+const REFRESH_WAIT_MS = 1_000
 /** Sent by the console's own script. Forms and other origins cannot send it without CORS. */
 const CONSOLE_HEADER = 'x-gatehook-console'
 
@@ -225,6 +229,22 @@ function createSessionReader({ admin, operatorOpenid: openid, passwords }: Conso
   return { findSession, findCurrentSession }
 }
 
+/**
+ * Extends a session by `IDLE_MS`, at most until `ends_at`. While the database stores nothing,
+ * operators read all the same.
+ */
+async function refresh(
+  { db, clock }: Pick<ConsoleDeps['admin'], 'db' | 'clock'>,
+  row: store.ConsoleSessionRow,
+): Promise<void> {
+  const now = clock.now()
+  if (now - row.last_used_at < REFRESH_MS) return
+  const expires_at = Math.min(now + IDLE_MS, row.ends_at)
+  const session = { id: row.id, expires_at, last_used_at: now }
+  const stored = db.write((tx) => store.refreshSession(tx, session)).then(() => undefined)
+  await resolveWithin(REFRESH_WAIT_MS, whileAvailable(stored, undefined))
+}
+
 export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
   const { admin, devices, operatorOpenid: openid, passwords, publicUrl } = deps
   const { db, clock } = admin
@@ -256,14 +276,6 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
     const row = await requireSession(call)
     const { email, role } = row
     return json(200, { ...toJson(row), email, role, ends_at: isoTime(row.ends_at) })
-  }
-
-  /** Extends the session by `IDLE_MS`, at most until `ends_at`. */
-  const refresh = async (row: store.ConsoleSessionRow): Promise<void> => {
-    const now = clock.now()
-    if (now - row.last_used_at < REFRESH_MS) return
-    const expires_at = Math.min(now + IDLE_MS, row.ends_at)
-    await db.write((tx) => store.refreshSession(tx, { id: row.id, expires_at, last_used_at: now }))
   }
 
   return {
@@ -298,7 +310,7 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
         if (row.verified === 0 && !call.route.startsWith('/console/session')) {
           throw new Failure('second_factor_required')
         }
-        await refresh(row)
+        await refresh(admin, row)
         call.principal = toPrincipal(row)
         return undefined
       })

@@ -1,18 +1,23 @@
 /**
  * Whether the database still waits for a synchronous standby, which `GATEHOOK_DURABILITY=replica`
- * promises (§18.3). Each commit verifies it too (`platform/storage/postgres-session.ts`); the poll
- * of the node informs operators before the next write.
+ * promises (§18.3), and whether one confirms. Each commit verifies the former, too
+ * (`platform/storage/postgres-session.ts`); the poll of the node informs operators before the next
+ * write.
  */
 import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Database } from '../../platform/storage/database.ts'
-import { DURABILITY_LOST, SYNCHRONOUS_STANDBYS } from '../../platform/storage/server-check.ts'
+import {
+  DURABILITY_FAULT,
+  type DurabilityFault,
+  durabilityFaults,
+} from '../../platform/storage/server-check.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
 import { gauge, type Metric } from '../../platform/telemetry/metric.ts'
 import type { HealthCheck } from './health.ts'
 
 interface Durability {
-  /** Reads the setting with each poll of the node. */
+  /** Reads the state of the server with each poll of the node. */
   readonly polled: readonly PolledValue[]
   /** Says that the node is not ready for writes. */
   readonly check: HealthCheck
@@ -26,24 +31,24 @@ interface DurabilityOptions {
 }
 
 export function createDurability({ db, durability, log }: DurabilityOptions): Durability {
-  let isLost = false
-  const standbys: PolledValue = {
-    select: () => SYNCHRONOUS_STANDBYS,
-    receive(names) {
-      if (names === null) return // of a standby, which serves reads
-      const wasLost = isLost
-      isLost = names === ''
-      if (isLost && !wasLost) log.error(DURABILITY_LOST)
-      if (wasLost && !isLost) log.info('the database has a synchronous standby again')
+  let fault: DurabilityFault | undefined
+  const state: PolledValue = {
+    select: () => DURABILITY_FAULT,
+    receive(name) {
+      if (name === null) return // of a standby, which serves reads
+      const former = fault
+      fault = name === '' ? undefined : (name as DurabilityFault)
+      if (fault && fault !== former) log.error(durabilityFaults[fault].advice)
+      if (former && !fault) log.info('a synchronous standby of the database confirms commits again')
     },
   }
   return {
-    polled: db.name === 'postgres' && durability === 'replica' ? [standbys] : [],
-    check: () => (isLost ? 'The database has no synchronous replica for writes.' : undefined),
+    polled: db.name === 'postgres' && durability === 'replica' ? [state] : [],
+    check: () => fault && durabilityFaults[fault].message,
     metric: gauge(
       'gatehook_durability_lost',
-      '1 while GATEHOOK_DURABILITY is replica and the database has no synchronous standby.',
-      () => (isLost ? 1 : 0),
+      '1 while GATEHOOK_DURABILITY is replica and no synchronous standby confirms commits.',
+      () => (fault ? 1 : 0),
     ),
   }
 }

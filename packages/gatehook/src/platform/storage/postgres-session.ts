@@ -42,6 +42,7 @@ import {
   type TimelineGuard,
 } from './postgres-timeline.ts'
 import { faultThroughPooler, type PrimaryFault } from './primary-fault.ts'
+import { SYNCHRONOUS_STANDBYS } from './server-check.ts'
 import { checkValues } from './transaction.ts'
 
 const CONNECTIONS = { transactions: 10, reads: 4 }
@@ -308,9 +309,10 @@ const REPLICA_MS = 10_000
 const NO_STANDBY = 'no synchronous standby'
 /**
  * Fails, so that the server does not execute a COMMIT behind it, if the transaction has changed
- * something and the server would not wait for a standby. The cast is not a constant expression.
+ * something and the server waits for no standby, or for one that is away: the commit would keep its
+ * locks meanwhile. The cast is not a constant expression.
  */
-const REQUIRE_STANDBY = `SELECT CAST(CASE WHEN current_setting('synchronous_standby_names') = ''
+const REQUIRE_STANDBY = `SELECT CAST(CASE WHEN (${SYNCHRONOUS_STANDBYS.sql}) = ''
   AND pg_current_xact_id_if_assigned() IS NOT NULL THEN '${NO_STANDBY}' ELSE '1' END AS int)`
 
 /**

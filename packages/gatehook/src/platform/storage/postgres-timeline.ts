@@ -222,7 +222,12 @@ async function readStored(client: Session, place: PostgresPlace): Promise<number
 async function skipIds(client: Session, timeline: number, place: PostgresPlace): Promise<void> {
   await client.query('BEGIN')
   try {
-    const settings = [`SET LOCAL search_path = '${place.schema}'`, ...place.assumeOwner('LOCAL')]
+    const settings = [
+      `SET LOCAL search_path = '${place.schema}'`,
+      // A promoted server may have no standby yet, and reads need this transaction, too.
+      'SET LOCAL synchronous_commit = local',
+      ...place.assumeOwner('LOCAL'),
+    ]
     for (const setting of settings) await client.query(setting)
     await client.query(LOCK_MIGRATIONS)
     // Opening a table lets the session notice the function that another one has replaced meanwhile.

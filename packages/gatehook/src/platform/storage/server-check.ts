@@ -13,11 +13,27 @@ export const CLOCK_WARN_MS = 2_000
 /** Clock difference that stops the start: tokens, leases and retries would be wrong by as much. */
 export const CLOCK_REFUSE_MS = 60_000
 
-/** The sentence for the operator of a server that gives up what `replica` promises (§18.3). */
-export const DURABILITY_LOST =
-  'GATEHOOK_DURABILITY is replica, and the server has no synchronous standby: none is connected, ' +
-  'or none is named. Attach one, and set synchronous_standby_names on the server, such as ' +
-  "'ANY 1 (*)', or set GATEHOOK_DURABILITY=local."
+/** The ways in which a server gives up what `replica` promises (§18.3). */
+export const durabilityFaults = {
+  lost: {
+    message: 'The database has no synchronous replica for writes.',
+    /** For operators. */
+    advice:
+      'GATEHOOK_DURABILITY is replica, and the server has no synchronous standby: none is ' +
+      'connected, or none is named. Writes are refused until one is. Attach one, and set ' +
+      "synchronous_standby_names on the server, such as 'ANY 1 (*)', or set " +
+      'GATEHOOK_DURABILITY=local.',
+  },
+  unconfirmed: {
+    message: 'No synchronous replica has confirmed a write for more than 5 s.',
+    advice:
+      'GATEHOOK_DURABILITY is replica, and a commit waits for more than 5 s for a synchronous ' +
+      'standby: it is frozen or overloaded, or the network loses its packets. Continue or end ' +
+      'its process, attach another standby, or set GATEHOOK_DURABILITY=local.',
+  },
+} as const
+
+export type DurabilityFault = keyof typeof durabilityFaults
 
 /**
  * SQL of the setting, empty while no standby is connected, for which commits then wait; null on a
@@ -26,6 +42,16 @@ export const DURABILITY_LOST =
 export const SYNCHRONOUS_STANDBYS = raw(`CASE WHEN pg_is_in_recovery() THEN NULL
   WHEN EXISTS (SELECT FROM pg_stat_get_wal_senders())
   THEN current_setting('synchronous_standby_names') ELSE '' END`)
+
+/** A commit that waits longer for a standby is not confirmed. */
+const UNCONFIRMED_S = 5
+
+/** SQL of the `DurabilityFault` of a primary; empty if there is none, null on a standby. */
+export const DURABILITY_FAULT = raw(`CASE ${SYNCHRONOUS_STANDBYS.sql} WHEN '' THEN 'lost' ELSE
+  CASE WHEN pg_is_in_recovery() THEN NULL WHEN EXISTS (SELECT FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event = 'SyncRep'
+      AND query_start < clock_timestamp() - interval '${UNCONFIRMED_S} s')
+  THEN 'unconfirmed' ELSE '' END END`)
 
 /**
  * Throws `StorageWaitError` for a standby, and for a server without the synchronous standby that
@@ -46,7 +72,7 @@ export async function checkServer(
     )
   }
   if (durability === 'replica' && row!.synchronous_standbys === '') {
-    throw new StorageWaitError(DURABILITY_LOST)
+    throw new StorageWaitError(durabilityFaults.lost.advice)
   }
   const sentMs = clock.now()
   const [time] = await db.arrays(sql`SELECT ${SERVER_NOW}`)

@@ -6,6 +6,7 @@
 import type { Clock } from '../../kernel/clock.ts'
 import { startInterval } from '../../kernel/interval.ts'
 import type { Log } from '../../kernel/log.ts'
+import { resolveWithin } from '../../kernel/resolve-within.ts'
 import type { Database, Value } from './database.ts'
 import { join, type Sql, sql } from './sql.ts'
 
@@ -109,7 +110,10 @@ export function createSharedPoll({ db, clock, log }: SharedPollDeps): SharedPoll
       usedMs = clock.elapsedMs()
       const isHanging = current !== undefined && usedMs - lastPoll.elapsedMs >= WAIT_MAX_MS
       if (usedMs - readMs < STALE_MS || isFailing || isHanging) return undefined
-      return resolveWithin(WAIT_MAX_MS, poll())
+      return resolveWithin(
+        WAIT_MAX_MS,
+        poll().catch(() => undefined),
+      )
     },
     check: () => (isFailing ? 'The database does not respond.' : undefined),
     start(polledValues) {
@@ -127,14 +131,3 @@ export function createSharedPoll({ db, clock, log }: SharedPollDeps): SharedPoll
     },
   }
 }
-
-/** Resolves when the work has ended, or failed, or after `limitMs`. */
-const resolveWithin = (limitMs: number, work: Promise<void>): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, limitMs)
-    const end = () => {
-      clearTimeout(timer)
-      resolve()
-    }
-    work.then(end, end)
-  })
