@@ -42,6 +42,7 @@ export async function openNodes(t: Parameters<typeof openForTest>[0]) {
     const sources = {
       ...{ db, monitoring: db, clock, versions: () => [] },
       ...{ nodes: registry.list, endedNodes: registry.listEnded },
+      ...{ lastCause: none, lockHolders: () => [] },
     }
     const read = createAttentionReader({ ...sources, certificateEnd: none, jobTimeoutMs: none })
     return (await read()) as unknown as NodeItem[]

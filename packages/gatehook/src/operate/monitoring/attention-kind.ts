@@ -4,6 +4,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Reader } from '../../platform/storage/database.ts'
 import type { HeldLock } from '../system/lock-holders.ts'
+import type { ErrorCause } from './attention-store.ts'
 import type { EndedNode, NodeState } from './nodes.ts'
 import type { AttentionItem } from './operations.ts'
 
@@ -20,6 +21,8 @@ export interface AttentionSources {
   readonly endedNodes: () => Promise<readonly EndedNode[]>
   /** Returns the sessions for whose locks statements wait. */
   readonly lockHolders: () => readonly HeldLock[]
+  /** Returns the cause of the last failure of a caller's request at this node, if it has one. */
+  readonly lastCause: () => ErrorCause | undefined
   /** Returns the end of the certificate of this node, in epoch milliseconds. */
   readonly certificateEnd: () => number | undefined
   /** Returns the time after which an attempt at a job of the service fails. */

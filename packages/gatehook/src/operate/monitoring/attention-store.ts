@@ -1,6 +1,7 @@
 /** SQL of `attention.ts`: the present state, from the engine's database and from the series. */
 import type { Reader, Tx } from '../../platform/storage/database.ts'
 import { raw, sql } from '../../platform/storage/sql.ts'
+import { instantOf, positionAt } from './position.ts'
 
 /** Rows of each kind of item. */
 export const ITEMS_MAX = 20
@@ -51,16 +52,22 @@ export async function countServerErrors(
 /** Newest server errors among which a cause is sought. */
 const CAUSES_MAX = 100
 
-/** Returns the cause of the newest server error since a position that has one. */
+/** Why the database failed a request, and when; epoch milliseconds. */
+export interface ErrorCause {
+  readonly cause: string
+  readonly atMs: number
+}
+
+/** Returns the cause of the newest server error since an instant that has one. */
 export async function findErrorCause(
   monitoring: Reader,
-  fromPosition: number,
-): Promise<string | null> {
-  const row = await monitoring.get(sql`SELECT cause FROM (SELECT cause, position
-      FROM gh_monitoring_requests WHERE status >= 500 AND position >= ${fromPosition}
+  fromMs: number,
+): Promise<ErrorCause | undefined> {
+  const row = await monitoring.get(sql`SELECT cause, position FROM (SELECT cause, position
+      FROM gh_monitoring_requests WHERE status >= 500 AND position >= ${positionAt(fromMs)}
       ORDER BY position DESC LIMIT ${CAUSES_MAX}) AS newest
     WHERE cause IS NOT NULL ORDER BY position DESC LIMIT 1`)
-  return (row?.cause as string | undefined) ?? null
+  return row && { cause: String(row.cause), atMs: instantOf(Number(row.position)) }
 }
 
 /** Returns the starts of the steps with a server error since an instant, the newest first. */

@@ -32,7 +32,6 @@ import { heldLocks } from './attention-locks.ts'
 import { differentNodes, failedStarts, missingNodes, nodeStates } from './attention-nodes.ts'
 import * as store from './attention-store.ts'
 import type { AttentionItem } from './operations.ts'
-import { positionAt } from './position.ts'
 import { SHORTEST_STEP_S } from './steps.ts'
 
 const HOUR_MS = 3_600_000
@@ -50,6 +49,8 @@ const ERRORS_REQUESTS_MIN = 20
 const ERRORS_SEARCH_MS = HOUR_MS
 /** An outage without errors for this time is over. */
 const ERRORS_PRESENT_MS = 60_000
+/** An outage is listed for this time after its last error. */
+const ERRORS_LISTED_MS = 5 * 60_000
 const PROBLEM_CHARACTERS = 200
 
 const failingEndpoints: AttentionKind = async ({ db }, now) => {
@@ -157,20 +158,25 @@ const heldEvents: AttentionKind = async ({ db }) => {
   )
 }
 
-const serverErrors: AttentionKind = async ({ monitoring }, now) => {
+const serverErrors: AttentionKind = async ({ monitoring, lastCause }, now) => {
   const stepS = SHORTEST_STEP_S
   const fromS = Math.floor((now - ERRORS_PERIOD_MS) / 1000)
   const { failed, total } = await store.countServerErrors(monitoring, { stepS, fromS })
   if (total < ERRORS_REQUESTS_MIN || failed / total <= ERRORS_SHARE) return []
   const searchS = Math.floor((now - ERRORS_SEARCH_MS) / 1000)
   const steps = await store.listFailedSteps(monitoring, { stepS, fromS: searchS })
-  const lastMs = (steps[0]! + stepS) * 1000
+  const own = lastCause()
+  const lastMs = Math.max((steps[0]! + stepS) * 1000, own?.atMs ?? 0)
+  if (now - lastMs > ERRORS_LISTED_MS) return []
+  // An outage of the database is one of the store, too: this node has the later cause.
+  const stored = await store.findErrorCause(monitoring, lastMs - ERRORS_PRESENT_MS)
+  const isOwn = own && own.atMs >= Math.max(stored?.atMs ?? 0, lastMs - ERRORS_PRESENT_MS)
   const facts = {
     failed,
     total,
     period_s: ERRORS_PERIOD_MS / 1000,
     last_at: isoTime(Math.min(lastMs, now)),
-    cause: await store.findErrorCause(monitoring, positionAt(now - ERRORS_PERIOD_MS)),
+    cause: (isOwn ? own : stored)?.cause ?? null,
   }
   const subject = { type: 'service', id: 'service', label: 'service' }
   const severity = now - lastMs <= ERRORS_PRESENT_MS ? 'bad' : 'info'

@@ -72,6 +72,7 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
     certificateEnd: options.certificateEnd,
     jobTimeoutMs: options.jobTimeoutMs,
     lockHolders: options.lockHolders,
+    lastCause: () => recorder.lastCause(),
   })
   const itemOf = (record: ListedRequest) => requestItem(record, NO_HINTS)
   const publishRequest = (record: ListedRequest) =>

@@ -11,11 +11,13 @@ import { storesNothing } from '../../platform/storage/storage-failure.ts'
 import type { Answer } from '../../protocol/http/call.ts'
 import type { Exchange, ObserveExchange } from '../../protocol/http/exchange.ts'
 import { isProbe } from '../../protocol/http/probe.ts'
+import type { ErrorCause } from './attention-store.ts'
 import { addDeliveryCounts, addErrorCounts, addSeriesCounts } from './count-store.ts'
 import { DeliveryCounter } from './delivery-counter.ts'
 import { ErrorCounter, type ErrorKey } from './error-counter.ts'
 import {
   callerOf,
+  causeOf,
   describeRequest,
   isError,
   isOfStranger,
@@ -138,6 +140,7 @@ export class RequestRecorder {
   #countsStoredAtMs = 0
   #failedWrites = 0
   #flushing: Promise<void> | undefined
+  #lastCause: ErrorCause | undefined
 
   constructor(options: RequestRecorderOptions) {
     this.#options = options
@@ -152,6 +155,8 @@ export class RequestRecorder {
     if (!isOutsideOfCounts(exchange, answer)) {
       this.#series.count(now, key, answer?.status ?? null, ms)
       if (isError(answer)) this.#errors.count(now, errorKeyOf(exchange, answer, key), exchange.id)
+      const cause = causeOf(exchange, this.#options)
+      if (cause !== null) this.#lastCause = { cause, atMs: now }
     }
     try {
       this.#record(exchange, answer, ms, now)
@@ -163,6 +168,11 @@ export class RequestRecorder {
   /** Counts attempts of deliveries of this node. */
   countAttempts(attempts: readonly AttemptCounts[]): void {
     this.#deliveries.count(this.#options.clock.now(), attempts)
+  }
+
+  /** Returns why the database failed the last request of a caller that it failed. */
+  lastCause(): ErrorCause | undefined {
+    return this.#lastCause
   }
 
   figures(): RecorderFigures {

@@ -122,7 +122,11 @@ export function describeRequest(
   }
 }
 
-const causeOf = ({ failure, detail }: Exchange, { db }: RecordOptions): string | null =>
+/** Returns why the database failed a request; null for any other failure. */
+export const causeOf = (
+  { failure, detail }: Exchange,
+  { db }: Pick<RecordOptions, 'db'>,
+): string | null =>
   failure === 'storage_unavailable' ? (describeStorageFailure(detail, db.fault()) ?? null) : null
 
 /** A request can cause any number of events; the record names the first. */

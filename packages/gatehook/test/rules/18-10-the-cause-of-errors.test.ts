@@ -1,0 +1,65 @@
+/** §18.10: the item of server errors has the cause of the latest ones, and ends soon after them. */
+import assert from 'node:assert/strict'
+import { eachMigrated } from '../../../../test/rig/databases.ts'
+import { createAttentionReader } from '../../src/operate/monitoring/attention.ts'
+import type { ErrorCause } from '../../src/operate/monitoring/attention-store.ts'
+import { addSeriesCounts } from '../../src/operate/monitoring/count-store.ts'
+import { positionAt } from '../../src/operate/monitoring/position.ts'
+import { SeriesCounter } from '../../src/operate/monitoring/series-counter.ts'
+import { monitoringTables } from '../../src/operate/monitoring/tables.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
+import { createTable } from '../../src/platform/storage/table-ddl.ts'
+
+const BEGIN_MS = Date.UTC(2026, 10, 28)
+const MINUTE_MS = 60_000
+const KEY = { customer: '', mode: '', caller: '', version: '' }
+
+/** SQLite has the tables in a file of their own. */
+async function addTables(db: Database): Promise<void> {
+  if (db.name === 'postgres') return
+  const apart = monitoringTables.filter((table) => table.apart)
+  await db.migrate(async (_tx, ddl) => {
+    for (const table of apart) for (const text of createTable(db.dialect, table)) await ddl(text)
+  })
+}
+
+eachMigrated('server errors have the cause of the latest, and end', async (db) => {
+  await addTables(db)
+  const state: { now: number; own: ErrorCause | undefined } = { now: BEGIN_MS, own: undefined }
+  const clock = { now: () => state.now, elapsedMs: () => state.now }
+  const readAttention = createAttentionReader({
+    ...{ db, monitoring: db, clock, versions: () => [], nodes: async () => [] },
+    ...{ endedNodes: async () => [], lockHolders: () => [] },
+    ...{ certificateEnd: () => undefined, jobTimeoutMs: () => undefined },
+    lastCause: () => state.own,
+  })
+  const fail = async (count: number, cause: string | null) => {
+    const series = new SeriesCounter()
+    for (let n = 0; n < count; n++) series.count(state.now, KEY, 503, 1)
+    const position = positionAt(state.now)
+    await db.write(async (tx) => {
+      for (const statement of addSeriesCounts('n', series.take())) await tx.run(statement)
+      await tx.run(sql`INSERT INTO gh_monitoring_requests (position, id, method, path, route, kind,
+        stage, status, took_ms, ip, cause) VALUES (${position}, ${`req_${position}`}, 'GET', '/',
+        '/', 'versioned', 1, 503, 1, '', ${cause})`)
+    })
+  }
+  const pass = async (ms: number) => {
+    state.now += ms
+    const [item] = await readAttention()
+    return item && [item.severity, (item.facts as { readonly cause: string | null }).cause]
+  }
+  await fail(30, 'the pooler hangs')
+  assert.deepEqual(await pass(10_000), ['bad', 'the pooler hangs'])
+  state.own = { cause: 'the primary is away', atMs: state.now }
+  assert.deepEqual(await pass(10_000), ['bad', 'the primary is away'], 'the store is away, too')
+  await pass(MINUTE_MS)
+  await fail(30, 'the disk is full')
+  assert.deepEqual(await pass(10_000), ['bad', 'the disk is full'], 'of another node')
+  await pass(2 * MINUTE_MS)
+  await fail(30, null)
+  assert.deepEqual(await pass(10_000), ['bad', null], 'earlier failures had another cause')
+  assert.deepEqual(await pass(2 * MINUTE_MS), ['info', null])
+  assert.equal(await pass(4 * MINUTE_MS), undefined)
+})
