@@ -14,7 +14,7 @@ import { type TestContext, test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
-import { clientSentence } from '../../src/cli/postgres-tools.ts'
+import { clientSentence, libpqAddress } from '../../src/cli/postgres-tools.ts'
 import { createProgress, progressLine } from '../../src/cli/progress.ts'
 import { findNewestEvent } from '../../src/history/events/store.ts'
 import { backupSqlite, restoreSqlite } from '../../src/platform/storage/sqlite-backup.ts'
@@ -208,6 +208,36 @@ test('on PostgreSQL the command names pg_dump', async (t) => {
   const { exit, stderr } = await gatehook({ cwd: emptyFolder(t), env }, 'backup', 'b.dump')
   assert.equal(exit, 1)
   assert.match(stderr, /pg_dump --format=custom --file=b\.dump 'postgres/)
+})
+
+test('the tools of PostgreSQL verify the server as Gatehook does, and use the primary', () => {
+  const VERIFIED = 'sslmode=verify-full&sslrootcert=system'
+  for (const [address, expected] of [
+    ['postgres://u:p@127.0.0.1:5432/d', 'postgres://u@127.0.0.1:5432/d'],
+    ['postgres:///d?host=/run/pg', 'postgres:///d?host=/run/pg'],
+    ['postgres://u:p%27@db.example.com/d', `postgres://u@db.example.com/d?${VERIFIED}`],
+    ['postgres://u@db/d?sslmode=require', `postgres://u@db/d?${VERIFIED}`],
+    ['postgres://u@db/d?ssl=true', `postgres://u@db/d?${VERIFIED}`],
+    ['postgres://u@db/d?sslmode=disable', 'postgres://u@db/d?sslmode=disable'],
+    ['postgres://u@db/d?sslmode=no-verify', 'postgres://u@db/d?sslmode=require'],
+    [
+      'postgres://u@db/d?uselibpqcompat=true&sslmode=require&password=p&statement_timeout=9',
+      'postgres://u@db/d?sslmode=require',
+    ],
+    [
+      'postgres://u:p@a:5432,b:5433/d?sslrootcert=/etc/pg/ca.crt&options=-c%20jit%3Doff',
+      'postgres://u@a:5432,b:5433/d?sslrootcert=/etc/pg/ca.crt&options=-c%20jit%3Doff' +
+        '&sslmode=verify-full&target_session_attrs=read-write',
+    ],
+    [
+      'postgres://u@a,b/d?sslmode=disable&target_session_attrs=any',
+      'postgres://u@a,b/d?sslmode=disable',
+    ],
+  ] as const) {
+    assert.equal(libpqAddress(address, 18), expected)
+  }
+  const old = libpqAddress('postgres://u@db/d', 15)
+  assert.match(old, /sslmode=verify-full&sslrootcert=\/etc\/ssl\/certs\/ca-certificates\.crt$/)
 })
 
 test('the version of the PostgreSQL client is compared with the server', () => {
