@@ -45,13 +45,14 @@ interface EventModules {
 /** Creates the recorder of events with its sinks: streams, the delivery outbox, own handlers. */
 export function assembleEvents(
   foundation: Foundation,
-  { service, publicScope, indexes, administration }: PreparedDatabase,
+  { service, publicScope, indexes, administration, clockDifference }: PreparedDatabase,
   late: LateCalls,
 ): EventModules {
   const { clock, random, db, log, tracing, recent } = foundation
   const eventSignal = createEventSignal()
   const outbox = createOutbox({
     clock,
+    leadMs: clockDifference.leadMs,
     render: late.renderObject,
     effective: late.livingVersion,
     coveredBy: late.coveredBy,

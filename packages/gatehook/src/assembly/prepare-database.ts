@@ -24,12 +24,13 @@ import { createKeyVerifier, type KeyVerifier } from '../identity/access/key-veri
 import { findCustomer } from '../identity/access/store.ts'
 import { moveNames } from '../identity/people/store.ts'
 import { ensureSigningKey } from '../identity/tokens/signing-keys.ts'
-import { SettableClock } from '../kernel/clock.ts'
+import { SettableClock, wallClock } from '../kernel/clock.ts'
 import { type Mode, type Scope, scopeOf } from '../kernel/principal.ts'
 import type { RecentItems } from '../kernel/recent-items.ts'
 import { recognizeRestore } from '../operate/restore/recognition.ts'
 import { followRestore, type RestoreFollower } from '../operate/restore/state.ts'
 import { type ClockKeeper, clockKeeper } from '../operate/system/clock.ts'
+import { type ClockDifference, createClockDifference } from '../operate/system/clock-difference.ts'
 import { declareEmittedTypes } from '../outbound/emissions/declared-types.ts'
 import { nodeNameOf } from '../platform/config/environment.ts'
 import type { Database } from '../platform/storage/database.ts'
@@ -57,6 +58,8 @@ export interface PreparedDatabase {
   readonly keeper: ClockKeeper | undefined
   /** Creates indexes of tables in use while the service runs. */
   readonly indexes: IndexBuilder
+  /** Measures how far the clock of the machine differs from that of the database. */
+  readonly clockDifference: ClockDifference
   /** Compares the database with the columns that this node uses. */
   readonly schema: SchemaCheck
   /** The rows that unauthenticated callers read: live mode of the default customer (§6.10). */
@@ -148,6 +151,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     keeper,
     publicScope,
     indexes,
+    clockDifference: createClockDifference({ db, clock: wallClock, log }),
     schema: await openSchemaCheck({ db, log, resources: service.resources }),
   }
 }

@@ -1,8 +1,6 @@
 /** Assembles the readiness of a node: its checks, and the values and metrics that they read. */
-import { wallClock } from '../kernel/clock.ts'
 import { unawaited } from '../kernel/unawaited.ts'
 import { isHeld } from '../operate/restore/state.ts'
-import { createClockDifference } from '../operate/system/clock-difference.ts'
 import { createDurability } from '../operate/system/durability.ts'
 import {
   databaseCheck,
@@ -49,13 +47,12 @@ const FREE = new Set(['draining', 'clock', 'primary', 'durability'])
 
 export function assembleReadiness(
   { db, log, clock, config, restore, primaryFault }: Foundation,
-  { schema }: Pick<PreparedDatabase, 'schema'>,
+  { schema, clockDifference }: Pick<PreparedDatabase, 'schema' | 'clockDifference'>,
   {
     isDraining,
     secrets,
   }: { readonly isDraining: () => boolean; readonly secrets: Pick<SecretsComponent, 'check'> },
 ): ReadinessComponent {
-  const clockDifference = createClockDifference({ db, clock: wallClock, log })
   const durability = createDurability({ db, durability: config.durability, log })
   const lockHolders = createLockHolders({ db, clock, log })
   const read = {

@@ -25,6 +25,8 @@ export interface ClockDifference {
   /** A warning for `/readyz`, above 2 s. */
   readonly warning: HealthCheck
   readonly metric: Metric
+  /** Returns how far the node is ahead of the database, at least; 0 if it is behind. */
+  readonly leadMs: () => number
 }
 
 interface ClockDifferenceOptions {
@@ -58,6 +60,7 @@ export function createClockDifference({ db, clock, log }: ClockDifferenceOptions
     polled: serverNow ? [polledClock(serverNow)] : [],
     check: describeAbove(CLOCK_REFUSE_MS),
     warning,
+    leadMs: () => Math.max(0, -differenceMs),
     metric: gauge(
       'gatehook_clock_difference_seconds',
       'How far the clock of the database is ahead of that of the node; negative: it is behind it.',

@@ -10,10 +10,13 @@ const START = {
 }
 
 /** Runs the outbox for an event of receivers; returns its statements, and which delivery waits. */
-async function runOutbox(receivers: Value[][]) {
+async function runOutbox(receivers: Value[][], leadMs = 0) {
   const statements: string[] = []
-  const add = ({ sql, values }: Statement) =>
+  let last: readonly unknown[] = []
+  const add = ({ sql, values }: Statement) => {
     statements.push(`${sql.split(' ', 1)[0]} ${values.length}`)
+    last = values
+  }
   const tx = {
     async arrays(statement: Statement) {
       add(statement)
@@ -24,6 +27,7 @@ async function runOutbox(receivers: Value[][]) {
   } as unknown as Tx
   const outbox = createOutbox({
     clock: { now: () => 0 } as never,
+    leadMs: () => leadMs,
     coveredBy: () => undefined,
     wake: () => {},
     render: () => '{}',
@@ -31,11 +35,12 @@ async function runOutbox(receivers: Value[][]) {
   })
   const result = await outbox(tx, START)
   await result?.sink(tx, { ...START, objectId: 1, object: '{}' })
-  return { statements, waiting: result?.waiting }
+  return { statements, waiting: result?.waiting, times: last.slice(-2) }
 }
 
 test('an event of a scope without registrations takes one statement', async () => {
-  assert.deepEqual(await runOutbox([]), { statements: ['SELECT 4'], waiting: undefined })
+  const { statements, waiting } = await runOutbox([])
+  assert.deepEqual([statements, waiting], [['SELECT 4'], undefined])
 })
 
 test('the delivery of one registration with a backlog waits; others get rows', async () => {
@@ -46,4 +51,9 @@ test('the delivery of one registration with a backlog waits; others get rows', a
   ])
   assert.deepEqual(statements, ['SELECT 4', 'INSERT 16'])
   assert.deepEqual(waiting, { waitsFor: 2, id: 'dlv_1bbbbbbbb', version: 'v1' })
+})
+
+test('a delivery is due at once on other nodes, if the clock of this one is ahead', async () => {
+  const { times } = await runOutbox([[1, 'aaaaaaaa', 'v1', 0]], 30_000)
+  assert.deepEqual(times, [-30_000, 0])
 })

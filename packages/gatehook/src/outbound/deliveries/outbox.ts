@@ -133,6 +133,11 @@ export interface BodyRenderer {
 
 interface OutboxDeps extends BodyRenderer {
   readonly clock: Clock
+  /**
+   * Returns how far the clock is ahead of that of the database, in milliseconds: a delivery is due
+   * now, by the clock of whichever node sends it. Default: 0.
+   */
+  readonly leadMs?: () => number
   /** Scopes each of which lets a registration receive the type; undefined: none is required. */
   readonly coveredBy: (type: string, collection?: string) => readonly string[] | undefined
   /** Called after the commit with the registrations, by number, that have a new delivery. */
@@ -145,7 +150,8 @@ interface OutboxDeps extends BodyRenderer {
  * which rejects the whole change, and `change_too_large` beyond the budget of the change. The
  * delivery of a registration with a backlog waits in the event; further ones get rows.
  */
-export function createOutbox({ clock, coveredBy, wake, ...renderer }: OutboxDeps): EarlySink {
+export function createOutbox(deps: OutboxDeps): EarlySink {
+  const { clock, leadMs = () => 0, coveredBy, wake, ...renderer } = deps
   return async (tx, { scope, id, type, collection }) => {
     const patterns = patternsOfType(type)
     const scopes = (coveredBy(type, collection) ?? []).map((name) => `"${name}"`)
@@ -159,7 +165,7 @@ export function createOutbox({ clock, coveredBy, wake, ...renderer }: OutboxDeps
     const rows = receivers
       .filter((receiver) => receiver !== waiter)
       .map(([webhookNo, tag, version]) => {
-        const event = { eventId: id, type, dueAt: now, createdAt: now }
+        const event = { eventId: id, type, dueAt: now - leadMs(), createdAt: now }
         return { id: deliveryIdOf(id, tag), scope, webhookNo, version, ...event }
       })
     return {
