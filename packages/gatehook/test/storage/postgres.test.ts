@@ -124,6 +124,17 @@ test('sessions have no parallel workers, UTC, and timeouts', async (t) => {
   assert.equal(await setting('idle_in_transaction_session_timeout'), '30s')
 })
 
+test('an unsynced write waits for no disk and no standby', async (t) => {
+  const target = { url: await freshUrl(t, 'postgres'), durability: 'local' } as const
+  const db = await openDatabase(target, { log: quietLog })
+  t.after(() => db.close())
+  const read = async (unsynced: boolean) =>
+    db.write(async (tx) => (await tx.get(sql`SHOW synchronous_commit`))!.synchronous_commit, {
+      unsynced,
+    })
+  assert.deepEqual([await read(true), await read(false)], ['off', 'local'])
+})
+
 test('a thousand concurrent reads each return their own rows', async (t) => {
   const db = await postgres.open(t)
   const numbers = Array.from({ length: 1000 }, (_, n) => n)

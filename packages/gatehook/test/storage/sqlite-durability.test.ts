@@ -4,7 +4,7 @@ import { mkdir, open, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freshFolder, openForTest, quietLog } from '../../../../test/rig/databases.ts'
-import type { Database } from '../../src/platform/storage/database.ts'
+import type { Database, Tx } from '../../src/platform/storage/database.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { openSqlite, type SqliteDeps } from '../../src/platform/storage/sqlite.ts'
@@ -91,6 +91,21 @@ test('a write is acknowledged after a sync that began after its commit', async (
   covering.resolve()
   await second
   assert.deepEqual(log.slice(2), [...FULL_BATCH.map((id) => `after ${id}`), 'second'])
+})
+
+test('an unsynced write resolves before the sync, which a later write includes', async (t) => {
+  const slow = createDisk()
+  t.after(() => slow.release())
+  const db = await withTable(t, { sync: () => slow.sync() })
+  slow.manual = true
+  const add = (tx: Tx) => tx.run(sql`INSERT INTO t (id) VALUES (1)`)
+  assert.equal(await db.write(add, { unsynced: true }), 1)
+  assert.equal(slow.waiting.length, 0)
+  const synced = insert(db, 2)
+  const sync = await slow.next()
+  assert.equal(await count(db), 2)
+  sync.resolve()
+  await synced
 })
 
 test('writes that arrive during a sync form one commit after it', async (t) => {

@@ -83,9 +83,9 @@ export const lockDeletion = (tx: Tx, id: string) =>
 export const beginDeletion = (tx: Tx, no: number, now: number) =>
   tx.run(sql`UPDATE gh_customers SET deleting_since = ${now}, deleted_rows = 0 WHERE no = ${no}`)
 
-/** Adds to the count of deleted rows. Returns 0 if the deletion has ended. */
-export const countDeleted = (tx: Tx, no: number, rows: number) =>
-  tx.run(sql`UPDATE gh_customers SET deleted_rows = deleted_rows + ${rows}
+/** Adds to the count of deleted rows, with the next statement of the transaction. */
+export const countDeleted = (tx: Tx, no: number, rows: number): void =>
+  tx.runLater(sql`UPDATE gh_customers SET deleted_rows = deleted_rows + ${rows}
     WHERE no = ${no} AND deleting_since IS NOT NULL`)
 
 /** Deletes the row of a customer, once it has no other. Returns the count of deleted rows. */

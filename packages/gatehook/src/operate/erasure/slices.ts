@@ -123,7 +123,7 @@ interface TableWalk {
   /** Selects rows of a page. Default: all. */
   readonly has?: (cells: RowPage['rows'][number]) => boolean
   /** Called in the transaction with the number of changed rows. */
-  readonly onChange?: (tx: Tx, count: number) => Promise<unknown>
+  readonly onChange?: (tx: Tx, count: number) => void
 }
 
 /** Selects rows of a page. Their texts have up to 256 KiB each: the event loop runs after each. */
@@ -150,11 +150,13 @@ export const tableSlices =
       const sql = statement(owned)
       if (isApart) changed += (await monitoring.write([sql]))[0]!
       else {
-        changed += await db.write(async (tx) => {
+        const change = async (tx: Tx) => {
           const count = await tx.run(sql)
-          if (count > 0) await onChange?.(tx, count)
+          if (count > 0) onChange?.(tx, count)
           return count
-        })
+        }
+        // The position of a run is committed after its slices.
+        changed += await db.write(change, { unsynced: true })
       }
     }
     return { changed, next }

@@ -227,9 +227,13 @@ export class CustomerRows {
     return prepareStatement(`UPDATE ${quote(name)} SET ${sets.join(', ')} WHERE ${where}`)(values)
   }
 
-  /** Returns the condition of rows of a page, which have one owner. */
+  /**
+   * Returns the condition of rows of a page, which have one owner. A list of single columns is a
+   * scan of an index on PostgreSQL; one of tuples has a condition for each, which it plans.
+   */
   #oneOf(rows: RowPage['rows'], database: Database['name']) {
-    const { key } = this.table
+    const within = this.table.key.filter((column) => column !== this.#owner.column)
+    const key = within.length > 0 ? within : this.table.key
     const keys = Array<string>(rows.length).fill(marks(key.length)).join(', ')
     const isRows = key.length > 1 && database === 'sqlite'
     const [owner = null] = this.#valuesOf(rows[0]!, [this.#owner.column])

@@ -180,6 +180,11 @@ export interface WriteOptions {
    */
   readonly single?: boolean
   /**
+   * Resolves before the commit is on disk or at a standby; each later commit that is there includes
+   * it. For slices of work whose later state says that they are done.
+   */
+  readonly unsynced?: boolean
+  /**
    * The customer that requests the change; undefined: the engine itself. On SQLite long
    * transactions of customers take turns; on PostgreSQL a customer uses a part of the connections.
    */

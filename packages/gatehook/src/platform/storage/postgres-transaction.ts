@@ -55,6 +55,9 @@ export interface TransactionMode {
 export const READ_WRITE: TransactionMode = {
   begin: ['BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'],
 }
+export const UNSYNCED: TransactionMode = {
+  begin: [...READ_WRITE.begin, 'SET LOCAL synchronous_commit = off'],
+}
 export const SERIALIZABLE: TransactionMode = {
   begin: ['BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE'],
   endsWhenIdle: true,

@@ -52,6 +52,7 @@ import {
   SERIALIZABLE_ATTEMPTS_MAX,
   type TransactionDeps,
   type TransactionMode,
+  UNSYNCED,
   withRetries,
 } from './postgres-transaction.ts'
 import type { PostgresDdl } from './postgres-tx.ts'
@@ -236,11 +237,12 @@ function createWrite(
       deps.track(running)
       return running
     }
-    if (!options?.serializable) return begin({ ...READ_WRITE, isSingle }, change, customer)
+    const mode = options?.unsynced ? UNSYNCED : READ_WRITE
+    if (!options?.serializable) return begin({ ...mode, isSingle }, change, customer)
     const violations = new Set<string>()
     const wait = new LockWait()
-    const mode = withLimit(SERIALIZABLE, customer, wait)
-    const run = () => runTransaction(deps, mode, change, violations)
+    const limited = withLimit(SERIALIZABLE, customer, wait)
+    const run = () => runTransaction(deps, limited, change, violations)
     // Most violations are met again by the second run, which then needs no run alone.
     const isRepeated = (attempt: number) => attempt > (violations.size > 0 ? 2 : 1)
     const running = withRetries(SERIALIZABLE_ATTEMPTS_MAX, (attempt) => {

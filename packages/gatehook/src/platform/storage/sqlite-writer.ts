@@ -43,6 +43,8 @@ interface WriteJob {
   readonly caller: TurnKey | undefined
   readonly sinceMs: number
   readonly change: (tx: Tx) => Promise<unknown>
+  /** Whether it resolves before the sync. */
+  readonly isUnsynced: boolean
   /** Whether it runs own code, which may wait for something other than the database. */
   readonly endsWhenIdle: boolean
   /** Runs a function in the async context of the caller. */
@@ -86,6 +88,7 @@ export class WriteQueue {
         customer: options.customer,
         caller: options.caller,
         sinceMs: this.#clock.elapsedMs(),
+        isUnsynced: options.unsynced ?? false,
         endsWhenIdle: options.serializable ?? false,
         inContext: AsyncLocalStorage.snapshot(),
         resolve: resolve as (value: unknown) => void,
@@ -187,8 +190,11 @@ export class WriteQueue {
     }
     if (open.length === 0) return // each transaction was rejected
     this.#expectedSize = open.length
-    this.#committed.push(...open)
-    this.#syncing ??= this.#syncCommits()
+    for (const job of open) {
+      if (job.isUnsynced) this.#acknowledge(job)
+      else this.#committed.push(job)
+    }
+    if (this.#committed.length > 0) this.#syncing ??= this.#syncCommits()
   }
 
   /** Returns whether the open transaction contains the job's changes; rejects the job otherwise. */
