@@ -53,7 +53,9 @@ export async function output(
   ...args: string[]
 ): Promise<string> {
   try {
-    const { stdout } = await run(program, args, { cwd, env, maxBuffer: 16 * 1024 * 1024 })
+    // Some programs write to the folder that PWD names, as a shell sets it.
+    const options = { cwd, env: { ...env, PWD: cwd }, maxBuffer: 16 * 1024 * 1024 }
+    const { stdout } = await run(program, args, options)
     return stdout
   } catch (error) {
     const { stdout, stderr } = error as { stdout?: string; stderr?: string }
