@@ -110,6 +110,12 @@ function filteredColumn(walk: Walk, { column, operator }: Filter): string {
   return related ? related.steps[0]!.reference : comparedColumn(walk, column)
 }
 
+/**
+ * Returns the condition in a form that PostgreSQL does not turn into a join with the rows of a
+ * subquery: a join could return the examined rows in another order.
+ */
+const withoutJoin = (condition: Sql): Sql => sql`CASE WHEN ${condition} THEN 1 END = 1`
+
 /** Returns the FROM and WHERE of the examined rows that match everything else. */
 export function matchingRows(
   walk: Walk,
@@ -124,11 +130,11 @@ export function matchingRows(
   })
   if (owner !== undefined && !isOwnerApplied) {
     columns.add(collection.owner!)
-    conditions.push(isOwnedCondition(walk))
+    conditions.push(withoutJoin(isOwnedCondition(walk)))
   }
   if (collection.visible) {
     for (const column of collection.visible.columns) columns.add(column)
-    conditions.push(raw(collection.visible.condition))
+    conditions.push(withoutJoin(raw(collection.visible.condition)))
   }
   if (position !== empty) conditions.push(sql`(${position})`)
   const terms = termConditions(walk, term)
@@ -383,5 +389,5 @@ function rowsWithin(walk: Walk, rows: ExaminedRows, range: MeasuredRange): Sql {
   const id = raw(idOf(walk.collection))
   const ids = rangeQuery(walk, range, [idOf(walk.collection)], range.rows)
   const members = sql`SELECT ${id} FROM (${ids}) AS members`
-  return sql`(${rows.select([])}) AS examined WHERE CASE WHEN ${id} IN (${members}) THEN 1 END = 1`
+  return sql`(${rows.select([])}) AS examined WHERE ${withoutJoin(sql`${id} IN (${members})`)}`
 }
