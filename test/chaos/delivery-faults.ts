@@ -3,13 +3,15 @@ import { join } from 'node:path'
 import { generateApiKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
 import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
 import { createDatabase, type PostgresServer, startPostgres } from '../rig/postgres.ts'
-import { chaos } from './kill.ts'
+import { type ChaosOptions, chaos } from './kill.ts'
 import { moveUnderLoad, type RelocationResult, restoreUnderLoad } from './relocate.ts'
 import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
 import { changeUnderLoad } from './schema-change.ts'
 import { SETTINGS } from './under-load.ts'
 
 const REGISTRATIONS = 3
+/** More than are sent between two kills. */
+const BACKLOG = { waiting: 5_000 }
 
 async function withServer<T>(run: (server: PostgresServer) => Promise<T>): Promise<T> {
   const server = await startPostgres(SETTINGS)
@@ -37,11 +39,11 @@ function verifyDeliveries(
 async function killDuringDeliveries(
   context: ChaosContext,
   databaseUrl: string,
-  server?: PostgresServer,
+  more: Pick<ChaosOptions, 'server' | 'waiting'> = {},
 ): Promise<ChaosCounts> {
   const { nodes, seed, events, kills } = context
   const sizes = { nodes, seed, events, kills, registrations: REGISTRATIONS }
-  const options = { databaseUrl, key: newKey(), ...sizes, ...(server && { server }) }
+  const options = { databaseUrl, key: newKey(), ...sizes, ...more }
   return verifyDeliveries(await chaos(options, context.report))
 }
 
@@ -99,11 +101,29 @@ export const deliveryFaults: readonly ChaosScenario[] = [
     name: 'deliveries-postgres',
     title: 'kill -9 of nodes and of PostgreSQL while events are delivered',
     groups: ['load'],
-    nodes: [2],
+    nodes: [1, 2, 4],
     run: (context) =>
       withServer(async (server) =>
-        killDuringDeliveries(context, await createDatabase(server.url), server),
+        killDuringDeliveries(context, await createDatabase(server.url), { server }),
       ),
+  },
+  {
+    name: 'backlog-sqlite',
+    title: 'kill -9 while deliveries of backlogs are sent, on SQLite',
+    groups: ['load'],
+    nodes: [1],
+    run: (context) => killDuringDeliveries(context, sqliteFile(context.folder, 'kill'), BACKLOG),
+  },
+  {
+    name: 'backlog-postgres',
+    title: 'kill -9 of nodes and of PostgreSQL while deliveries of backlogs are sent',
+    groups: ['load'],
+    nodes: [1, 2, 4],
+    run: (context) =>
+      withServer(async (server) => {
+        const more = { ...BACKLOG, server }
+        return killDuringDeliveries(context, await createDatabase(server.url), more)
+      }),
   },
   {
     name: 'restore',

@@ -11,6 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { bindChild } from '../rig/child-processes.ts'
 import type { PostgresServer } from '../rig/postgres.ts'
+import { booksOf } from './books.ts'
 
 export const MAIN = fileURLToPath(
   new URL('../../packages/gatehook/bin/gatehook.cjs', import.meta.url),
@@ -22,6 +23,8 @@ export interface ChaosOptions {
   readonly key: string
   readonly seed: number
   readonly events: number
+  /** Events before them, whose deliveries wait: the registrations are paused and behind. */
+  readonly waiting?: number
   readonly kills: number
   /** Registrations of the same receiver, each of which gets every event. */
   readonly registrations: number
@@ -164,6 +167,14 @@ export async function openReceiver(random: () => number) {
   }
 }
 
+/** Lets the next deliveries of all registrations wait in their events. */
+async function beginBacklogs(url: string): Promise<void> {
+  const change = booksOf(url, false)
+  for (const table of ['gh_webhooks', 'gh_webhook_topics']) {
+    await change(`UPDATE ${table} SET backlog = 1`)
+  }
+}
+
 /** Runs the test and returns its counts. `report` receives a line after each kill. */
 export async function chaos(
   options: ChaosOptions,
@@ -174,16 +185,17 @@ export async function chaos(
   const nodes: Node[] = []
   for (let n = 0; n < options.nodes; n++) nodes.push(await startNode(options))
   const headers = { 'x-api-key': options.key, 'content-type': 'application/json' }
-  const post = (path: string, body: unknown) =>
+  const send = (path: string, body: unknown, method = 'POST') =>
     fetch(nodes[Math.floor(random() * nodes.length)]!.url + path, {
-      method: 'POST',
+      method,
       headers,
       body: JSON.stringify(body),
     })
+  const webhooks: string[] = []
   for (let n = 0; n < options.registrations; n++) {
-    const response = await post('/webhooks', { url: `${receiver.url}/${n}`, events: ['payment.*'] })
+    const response = await send('/webhooks', { url: `${receiver.url}/${n}`, events: ['payment.*'] })
     if (response.status !== 201) throw new Error(`no registration: ${await response.text()}`)
-    await response.body?.cancel()
+    webhooks.push(((await response.json()) as { id: string }).id)
   }
   const acknowledged = new Set<string>()
   let hasFailed = false
@@ -192,7 +204,7 @@ export async function chaos(
   const poster = async (count: number) => {
     for (let n = 0; n < count && !hasFailed; ) {
       try {
-        const response = await post('/events', { type: 'payment.succeeded', object: { id: n } })
+        const response = await send('/events', { type: 'payment.succeeded', object: { id: n } })
         n += 1
         if (response.status === 201)
           acknowledged.add(((await response.json()) as { id: string }).id)
@@ -201,6 +213,16 @@ export async function chaos(
         await pause(20) // the kill of its node leaves open whether the event was committed
       }
     }
+  }
+  const postAll = (events: number) =>
+    Promise.all(Array.from({ length: 8 }, () => poster(Math.ceil(events / 8))))
+  if (options.waiting !== undefined) {
+    const activate = (active: boolean) =>
+      Promise.all(webhooks.map((id) => send(`/webhooks/${id}`, { active }, 'PATCH')))
+    await activate(false)
+    await beginBacklogs(options.databaseUrl)
+    await postAll(options.waiting)
+    await activate(true)
   }
   let inFlight = 0
   let restarts = 0
@@ -233,8 +255,7 @@ export async function chaos(
     throw error
   })
   const posting = async () => {
-    const each = Math.ceil(options.events / 8)
-    await Promise.all(Array.from({ length: 8 }, () => poster(each)))
+    await postAll(options.events)
     isPosting = false
   }
   await Promise.all([killing, posting()])
