@@ -267,8 +267,12 @@ eachService(
     for (const [name, value] of Object.entries(headers)) {
       assert.equal(sent[name.toLowerCase()], value, name)
     }
-    await service.app.db.write((tx) => tx.run(sql`DELETE FROM gh_events`))
+    await service.app.db.write(async (tx) => {
+      await tx.run(sql`DELETE FROM gh_events`)
+      await tx.run(sql`DELETE FROM gh_webhooks`)
+    })
     const purged = (await admin.get(`/admin/deliveries/${id}`)).body
+    assert.deepEqual([purged.webhook_id, purged.state], [null, 'delivered'])
     assert.deepEqual(Object.keys(purged.attempts[0].request_headers), [
       'Content-Type',
       'User-Agent',

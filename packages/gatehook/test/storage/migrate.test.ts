@@ -61,7 +61,7 @@ eachDatabase('the tables are created, reported and recorded, once', async (db) =
 
 /**
  * Feeds and lists of events are read by transaction id on PostgreSQL only. There, events and
- * deliveries are partitioned by id, so that their key is the id, and numbers have an index.
+ * deliveries are partitioned by id, so that their key is the id, and positions have an index.
  * Idempotency records expire by partition, except for those with secrets.
  */
 const POSTGRES_INDEXES = [
@@ -69,7 +69,6 @@ const POSTGRES_INDEXES = [
   'gh_events_types',
   'gh_revocations_feed',
   'gh_events_position',
-  'gh_deliveries_no',
   'gh_idempotency_secret',
 ]
 const SQLITE_INDEXES = [

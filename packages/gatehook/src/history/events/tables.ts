@@ -70,6 +70,11 @@ export const events: Table = {
       where: WAITS,
       serves: 'the waiting deliveries of a customer',
     },
+    waiting_all: {
+      on: 'waiting_id',
+      where: WAITS,
+      serves: 'the waiting deliveries of all customers',
+    },
   },
   stays: '30 days',
   searched: { type: 'event', prefix: 'evt', id: 'id', label: 'e.type' },

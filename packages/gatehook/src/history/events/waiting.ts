@@ -134,17 +134,22 @@ export async function countWaitingIn(
   return { total: Number(counts[0]![0]), oldest: (first[0]?.[0] ?? null) as number | null }
 }
 
+/** In the order of an index, so that no plan searches other events for the first one. */
 const anyFor = prepareStatement(`SELECT 1 FROM gh_events
-  WHERE ${WAITS} AND waits_for = ? LIMIT 1`)
-const anyOf = prepareStatement(`SELECT 1 FROM gh_events WHERE ${WAITS} AND scope = ? LIMIT 1`)
+  WHERE ${WAITS} AND waits_for = ? ORDER BY waiting_id LIMIT 1`)
+const anyOf = prepareStatement(`SELECT 1 FROM gh_events
+  WHERE ${WAITS} AND scope = ? ORDER BY waiting_id LIMIT 1`)
+const any = prepareStatement(`SELECT 1 FROM gh_events
+  WHERE ${WAITS} ORDER BY waiting_id LIMIT 1`)
 
-/** Whether deliveries of a registration, by its number, wait. */
-export const hasWaitingFor = async (from: Reader, no: number): Promise<boolean> =>
-  (await from.arrays(anyFor([no]))).length > 0
-
-/** Whether deliveries of a scope wait. */
-export const hasWaitingOf = async (from: Reader, scope: Scope): Promise<boolean> =>
-  (await from.arrays(anyOf([scope]))).length > 0
+/** Whether deliveries wait: of a registration by its number, otherwise of a scope, or of all. */
+export async function hasWaiting(
+  from: Reader,
+  { no, scope }: { readonly no?: number | undefined; readonly scope?: Scope | undefined },
+): Promise<boolean> {
+  const ofScope = scope === undefined ? any([]) : anyOf([scope])
+  return (await from.arrays(no === undefined ? ofScope : anyFor([no]))).length > 0
+}
 
 /** Counts the waiting deliveries of all registrations, at most `most`. */
 export const countAllWaiting = async (from: Reader, most: number): Promise<number> =>

@@ -20,7 +20,7 @@ import { IS_PENDING, OWN } from './tables.ts'
 
 /**
  * SQL of all deliveries: rows, and those that wait in their events. Both have indexes by
- * registration and id, and by scope and id, which a statement merges.
+ * registration and id, by scope and id, and by id, which a statement merges.
  */
 export const ROWS_AND_WAITING = `(SELECT * FROM
   (SELECT id, scope, webhook_no, event_id, event_type, version, state, next_attempt_at, created_at,

@@ -82,6 +82,15 @@ const ofEvent = prepareStatement(`SELECT d.scope, d.webhook_no, d.id, d.event_id
 export const listDeliveriesOfEvent = (from: Reader, { scope, id }: EventKey) =>
   from.all<DeliveryOfEvent>(ofEvent([scope, ...rangeOf(id)]))
 
+const anyOfEvent = prepareStatement(`SELECT scope, event_type, created_at FROM gh_deliveries
+  WHERE id > ? AND id < ? ORDER BY id LIMIT 1`)
+
+/** Finds a delivery of an event of any customer, also of one that was purged. */
+export const findDeliveryOfEvent = (from: Reader, eventId: string) =>
+  from.get<Row & Pick<DeliveryRow, 'scope' | 'event_type' | 'created_at'>>(
+    anyOfEvent([...rangeOf(eventId)]),
+  )
+
 /** Conditions of a delivery by its state; paused deliveries are pending ones of an inactive row. */
 export const IN_STATE: Readonly<Record<DeliveryState, string>> = {
   pending: `state = 'pending' AND webhook_no IN

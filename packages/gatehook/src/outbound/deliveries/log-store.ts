@@ -31,13 +31,18 @@ export interface DeliveryRow {
   readonly attempts: string | null
 }
 
-const byId =
-  prepareStatement(`SELECT scope, webhook_no, id, event_id, event_type, state, next_attempt_at,
-    created_at, attempts
-  FROM ${ROWS_AND_WAITING} AS d WHERE scope = ? AND id = ?`)
+const COLUMNS = `scope, webhook_no, id, event_id, event_type, state, next_attempt_at, created_at,
+  attempts`
+const byId = prepareStatement(
+  `SELECT ${COLUMNS} FROM ${ROWS_AND_WAITING} AS d WHERE scope = ? AND id = ?`,
+)
+const byIdAlone = prepareStatement(`SELECT ${COLUMNS} FROM ${ROWS_AND_WAITING} AS d WHERE id = ?`)
 
 export const findDelivery = (from: Reader, scope: Scope, id: string) =>
   from.get<DeliveryRow>(byId([scope, id]))
+
+/** Finds a delivery of any customer. */
+export const findAnyDelivery = (from: Reader, id: string) => from.get<DeliveryRow>(byIdAlone([id]))
 
 const bodyOf = (event: string) => `SELECT d.event_id, d.event_type, e.created, e.object, b.body
   FROM ${ROWS_AND_WAITING} d ${event} LEFT JOIN gh_event_bodies b

@@ -34,9 +34,6 @@ export const newTag = (random: Random): string => randomBase62(random, TAG_LENGT
 export const deliveryIdOf = (eventId: string, tag: string): string =>
   `dlv_${eventId.slice(4)}${tag}`
 
-/** Returns the tag of the registration that a delivery belongs to. */
-export const tagOf = (deliveryId: string): string => deliveryId.slice(-TAG_LENGTH)
-
 interface Topics {
   readonly scope: Scope
   readonly no: number

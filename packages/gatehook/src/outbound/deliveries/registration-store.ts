@@ -90,9 +90,6 @@ export const lockRegistration = (tx: Tx, scope: Scope, id: string) =>
   tx.lock<Registration>(byId([scope, id]))
 
 const noById = prepareStatement('SELECT no FROM gh_webhooks WHERE id = ? AND deleted_at IS NULL')
-const byTag = prepareStatement(
-  'SELECT no, id, scope, active, deleted_at FROM gh_webhooks WHERE tag = ?',
-)
 const inScope = prepareStatement(`SELECT id, url, events, scopes FROM gh_webhooks
   WHERE scope = ? AND deleted_at IS NULL ORDER BY id`)
 
@@ -102,10 +99,6 @@ export const findRegistrationNo = async (from: Reader, id: string): Promise<numb
 
 /** The columns on which the state of a delivery depends. */
 export type RegistrationStatus = Pick<Registration, 'no' | 'id' | 'active' | 'deleted_at'>
-
-/** Returns the registrations of all customers with a tag, which is unique in a scope only. */
-export const listRegistrationsByTag = (from: Reader, tag: string) =>
-  from.all<Row & RegistrationStatus & Pick<Registration, 'scope'>>(byTag([tag]))
 
 /** Returns the states of registrations by their numbers. */
 export async function readRegistrationStatuses(

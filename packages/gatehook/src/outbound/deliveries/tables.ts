@@ -76,7 +76,6 @@ export const webhooks: Table = {
     live: { on: 'scope, no', where: 'deleted_at IS NULL', serves: 'lists of a customer' },
     health: { on: 'health, id', where: 'deleted_at IS NULL', serves: 'lists by health' },
     listed: { on: 'id', where: 'deleted_at IS NULL', serves: 'lists of all customers' },
-    tag: { on: 'tag', serves: 'the registration of a delivery, without its scope' },
     disabled: {
       on: 'updated_at',
       where: 'active = 0 AND disabled_reason IS NOT NULL AND deleted_at IS NULL',
@@ -222,21 +221,17 @@ export const deliveries: Table = {
       where: 'failed = 1',
       serves: 'the failures of a registration',
     },
-    failure_numbers: { on: 'no', where: 'failed = 1', serves: 'the newest failures' },
-    no: { on: 'no', serves: 'lists of all customers, and the purge', only: 'postgres' },
+    listed: { on: 'id', serves: 'lists of all customers' },
+    listed_failures: { on: 'id', where: 'failed = 1', serves: 'failures of all customers' },
+    no: { on: 'no', serves: 'the purge', only: 'postgres', purges: true },
   },
   stays: '30 days; an exhausted one 60',
   searched: { type: 'delivery', prefix: 'dlv', id: 'id', label: 'e.event_type' },
   divided: { ...byTextId('dlv_', 3 * DAY_MS), column: 'id', vacuumShare: 0.02 },
   distribution: {
     // Milliseconds instead of a sequence: the coordinator would read the rows of an INSERT … SELECT
-    // to number them, and commit on two servers. The deliveries of a transaction have the same
-    // number, so that lists of all customers are in the order of the ids.
+    // to number them, and commit on two servers.
     defaults: { no: 'CAST(extract(epoch FROM now()) * 1000 AS BIGINT)' },
-    indexes: {
-      by_id: { on: 'id', serves: 'lists of all customers' },
-      failed_by_id: { on: 'id', where: 'failed = 1', serves: 'the newest failures' },
-    },
   },
 }
 

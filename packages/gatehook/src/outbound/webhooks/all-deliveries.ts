@@ -5,7 +5,7 @@
 
 import type { EventAccess } from '../../history/events/event-access.ts'
 import { withTypeNames } from '../../history/events/type-names.ts'
-import { hasWaitingFor, hasWaitingOf } from '../../history/events/waiting.ts'
+import { hasWaiting } from '../../history/events/waiting.ts'
 import {
   acrossCustomers,
   addedCustomer,
@@ -17,14 +17,13 @@ import type { Route } from '../../protocol/http/call.ts'
 import { implement } from '../../protocol/http/operation.ts'
 import { parameterFailure } from '../../protocol/http/query.ts'
 import type { Collection } from '../../protocol/lists/collection.ts'
-import { createList, inOrderOf, type List } from '../../protocol/lists/definition.ts'
+import { createList, type List } from '../../protocol/lists/definition.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
 import { IN_STATE } from '../deliveries/event-log-store.ts'
 import { findRegistrationNo, readRegistrationStatuses } from '../deliveries/registration-store.ts'
-import { deliveries } from '../deliveries/tables.ts'
 import { addedStates, deliveryLog, HAS_FAILED, withWaiting } from './delivery-log.ts'
 import { listedDelivery, overviewOperations } from './overview-operations.ts'
-import { findNumberAt, idFilters } from './time-range.ts'
+import { idFilters } from './time-range.ts'
 
 const operation = overviewOperations.listDeliveries
 type DeliveryQuery = ValuesOf<NonNullable<typeof operation.query>>
@@ -39,22 +38,19 @@ const ofRegistration = createList({
 })
 const { view } = ofRegistration
 const { owner: _, ...unowned } = ofRegistration.collection
-const byId: Collection = { ...unowned, indexes: [['id']] }
+/** The deliveries of all customers. */
+const ofAll: List = {
+  collection: { ...unowned, name: 'deliveries of all customers', indexes: [['id']] },
+  view,
+}
 /** The deliveries of one customer in one mode. */
 const ofCustomer: List = {
-  collection: { ...byId, name: 'deliveries of a customer', scoped: true },
+  collection: { ...ofAll.collection, name: 'deliveries of a customer', scoped: true },
   view,
 }
-/**
- * The deliveries of all that have rows, in the order of insertion: no index has the ids of all
- * customers. Deliveries that wait in their events are in lists of their customer or registration.
- */
-const ofAll = inOrderOf({ name: 'no', type: 'int' }, { collection: unowned, view })
-/** On distributed tables: numbers are times there, which several deliveries have. */
-const ofAllServers: List = {
-  collection: { ...byId, name: 'deliveries of all servers' },
-  view,
-}
+
+/** States in which no delivery waits in its event. */
+const ENDED: ReadonlySet<string | undefined> = new Set(['delivered', 'failed', 'exhausted'])
 
 const added = [addedCustomer, addedStates(readRegistrationStatuses)]
 
@@ -67,26 +63,17 @@ interface AllDeliveriesDeps {
 export const allDeliveriesRoute = ({ db, list, types }: AllDeliveriesDeps): Route =>
   implement(operation, async (call, _, query) => {
     const { state } = query
-    const registrationNo = await readRegistrationNo(db, query)
+    const no = await readRegistrationNo(db, query)
     const { scope, filters } = await readSelection(db, query)
-    const ofEveryone = db.dialect.distributed ? ofAllServers : ofAll
-    const ofSelected = scope === undefined ? ofEveryone : ofCustomer
-    const order = registrationNo === undefined ? ofSelected : ofRegistration
-    const period =
-      order === ofAll
-        ? await findNumberAt(db, query, { table: deliveries.name, number: 'no', at: 'created_at' })
-        : idFilters('dlv_', query)
-    const { view } = order
-    const waits =
-      registrationNo === undefined
-        ? scope !== undefined && (await hasWaitingOf(db, scope))
-        : await hasWaitingFor(db, registrationNo)
+    const ofSelected = scope === undefined ? ofAll : ofCustomer
+    const order = no === undefined ? ofSelected : ofRegistration
+    const waits = !ENDED.has(state) && (await hasWaiting(db, { no, scope }))
     const collection = waits ? withWaiting(order.collection) : order.collection
     const names = types.collections.keys()
     return list(call, withTypeNames(withState(collection, state), 'event_type', names), view, {
-      ...(registrationNo !== undefined && { owner: registrationNo }),
-      ...(order === ofCustomer && scope !== undefined && { scope }),
-      filters: [...(order === ofCustomer ? [] : filters), ...period],
+      ...(no !== undefined && { owner: no }),
+      ...(order === ofCustomer && { scope: scope! }),
+      filters: [...(order === ofCustomer ? [] : filters), ...idFilters('dlv_', query)],
       added,
     })
   })

@@ -29,8 +29,7 @@ import type { Collection } from '../../protocol/lists/collection.ts'
 import { type AddedMembers, inOrderOf, type List } from '../../protocol/lists/definition.ts'
 import type { Filter } from '../../protocol/lists/filter.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
-import { hasDeliveryIn, STATE_COLUMNS } from '../deliveries/event-log-store.ts'
-import { deliveries } from '../deliveries/tables.ts'
+import { findDeliveryOfEvent, hasDeliveryIn, STATE_COLUMNS } from '../deliveries/event-log-store.ts'
 import {
   countDeliveries,
   readDeliveriesOfEvent,
@@ -186,21 +185,13 @@ const eventById = (id: string) =>
     { limit: 1 },
   )
 
-/** Deliveries of an event have its id, and a suffix. */
-const deliveryOfEvent = (id: string) => {
-  const start = `dlv_${id.slice('evt_'.length)}`
-  const columns = 'e.scope, e.event_type, e.created_at'
-  const condition = sql`e.id > ${start} AND e.id < ${`${start}~`}`
-  return inEveryScope(columns, deliveries.name, condition, { limit: 1 })
-}
-
 /** Finds an event of any customer. Throws 404. */
 async function requireEvent(db: Database, id: string): Promise<FoundEvent> {
   const row = await db.snapshot(
     async (reader): Promise<FoundEvent | undefined> => {
       const event = await reader.get<FoundEvent & Row>(eventById(id))
       if (event || !/^evt_[0-9A-Za-z]+$/.test(id)) return event
-      const delivery = await reader.get(deliveryOfEvent(id))
+      const delivery = await findDeliveryOfEvent(reader, id)
       return (
         delivery && {
           id,

@@ -17,7 +17,7 @@ import { readHealth } from './all-registrations.ts'
 import { overviewOperations as operations } from './overview-operations.ts'
 
 const ATTEMPTS_DEFAULT = 120
-/** Waiting deliveries that are index. */
+/** Waiting deliveries that are counted. */
 const WAITING_MAX = 10_000
 const HINT_CHARACTERS = 4
 

@@ -9,9 +9,8 @@ import type { Database } from '../../platform/storage/database.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import { type AttemptRecord, decodeAttempts, decodeAttemptUrls } from '../deliveries/delivery.ts'
-import { type DeliveryRow, findDelivery, readBody } from '../deliveries/log-store.ts'
-import { tagOf } from '../deliveries/outbox.ts'
-import { listRegistrationsByTag } from '../deliveries/registration-store.ts'
+import { type DeliveryRow, findAnyDelivery, readBody } from '../deliveries/log-store.ts'
+import { readRegistrationStatuses } from '../deliveries/registration-store.ts'
 import { plainHeaders, type SigningSecret, signatureHeaders } from '../deliveries/signature.ts'
 import { decryptSigningSecret } from '../deliveries/signing-secret.ts'
 import * as store from '../deliveries/summary-store.ts'
@@ -38,14 +37,15 @@ export const anyDeliveryRoute = (deps: OneDeliveryDeps): Route =>
 
 async function readAnyDelivery(deps: OneDeliveryDeps, id: string) {
   const { db } = deps
-  for (const registration of await listRegistrationsByTag(db, tagOf(id))) {
-    const row = await findDelivery(db, registration.scope, id)
-    if (!row) continue
-    const customer = (await customersOf(db, [registration.scope])).get(registration.scope)!
-    const { attempts } = await computeRequests(deps, row)
-    return { ...representationOf(registration, row, attempts), ...customer }
-  }
-  throw new Failure('not_found')
+  const row = await findAnyDelivery(db, id)
+  if (!row) throw new Failure('not_found')
+  const { scope, webhook_no: no } = row
+  const [registrations, customers, { attempts }] = await Promise.all([
+    readRegistrationStatuses(db, [no]),
+    customersOf(db, [scope]),
+    computeRequests(deps, row),
+  ])
+  return { ...representationOf(registrations.get(no), row, attempts), ...customers.get(scope)! }
 }
 
 type RequestedAttempt = AttemptRecord & {

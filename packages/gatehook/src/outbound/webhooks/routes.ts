@@ -1,6 +1,6 @@
 /** `/webhooks` and `/deliveries` (§9.1 to §9.4, §9.10, §9.14): paths and handlers. */
 
-import { hasWaitingFor } from '../../history/events/waiting.ts'
+import { hasWaiting } from '../../history/events/waiting.ts'
 import type { Answer, Call, Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
@@ -78,7 +78,7 @@ async function listDeliveries(context: ReplayContext, list: Lister, call: Call):
   const row = await registrationAt(context, call)
   const added = [addedStates(async () => new Map([[row.no, row]]))]
   const rows = failuresOnly(deliveriesFor(context, call), call)
-  const log = (await hasWaitingFor(context.db, row.no)) ? withWaiting(rows) : rows
+  const log = (await hasWaiting(context.db, row)) ? withWaiting(rows) : rows
   return list(withStoredState(call, row), log, deliveryList.view, { owner: row.no, added })
 }
 
