@@ -50,8 +50,8 @@ export interface ChaosResult {
   readonly inFlight: number
 }
 
-/** The longest time from a response to the commit of its result, on a busy machine. */
-const UNWRITTEN_MS = 250
+/** The longest time from a response to the commit of its result, where processes wait for cores. */
+const UNWRITTEN_MS = 1_000
 /** Attempts in flight to quick receivers, and results that are not committed, of one node. */
 export const RESENT_MAX = 256
 /** Events that are acknowledged between two kills, so that each one meets nodes that work. */
