@@ -185,14 +185,23 @@ const NodeDifferences = ({ rows }: { readonly rows: System['node_differences'] }
             cell: ({ kind, name, columns }) => (
               <>
                 <code>{name}</code>
-                <Sub>{kind}</Sub>
-                {columns.length > 0 && <Sub>columns {columns.join(', ')}</Sub>}
+                <Sub>
+                  {kind} {columns.join(', ')}
+                </Sub>
               </>
             ),
+          },
+          { name: 'kind', label: 'Kind', priority: 2, cell: ({ kind }) => kind },
+          {
+            name: 'columns',
+            label: 'Columns',
+            priority: 2,
+            cell: ({ columns }) => columns.join(', ') || '–',
           },
           {
             name: 'values',
             label: 'Values by node',
+            class: 'nowrap',
             cell: ({ values }) =>
               values.map(({ value, nodes }) => (
                 <div key={value ?? nodes.join()}>
