@@ -53,6 +53,5 @@ export const DATABASE_BRANCHES: Readonly<Record<string, Readonly<Record<string, 
     'outbound/deliveries/backlog-store.ts': 1,
     'outbound/deliveries/due-store.ts': 1,
     'outbound/webhooks/all-events.ts': 1,
-    'protocol/idempotency/store.ts': 1,
   },
 }

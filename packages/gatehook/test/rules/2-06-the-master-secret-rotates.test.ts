@@ -11,7 +11,7 @@ import { readLiveSecrets } from '../../src/outbound/webhooks/registrations.ts'
 import { ConfigError } from '../../src/platform/config/config.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { recordIdsAt } from '../../src/protocol/idempotency/record-ids.ts'
-import { claimRecord, storeResponse } from '../../src/protocol/idempotency/store.ts'
+import { createClaim, storeResponse } from '../../src/protocol/idempotency/store.ts'
 import { responseRow } from '../../src/protocol/idempotency/tables.ts'
 import { bearerOf, emailOf, openPeople } from '../people/rig.ts'
 import {
@@ -135,7 +135,7 @@ each('an interrupted rotation goes on where it was', async (t, kind) => {
       const ids = recordIdsAt(Buffer.from(`row ${n}`.padEnd(32)), 0)
       const id = ids.current
       const fingerprint = Buffer.from('print')
-      await claimRecord(tx, app.db.dialect, { scope, ids, fingerprint, expiresAt: 9e15, now: 0 })
+      await createClaim(app.db)(tx, { scope, ids, fingerprint, expiresAt: 9e15, now: 0 })
       const row = responseRow(scope, id)
       const response = vault.encrypt('idempotency', row, `plain ${n}`)
       storeResponse(tx, scope, id, { response, expiresAt: 9e15, isSecret: false })

@@ -21,7 +21,7 @@ import { openDatabase } from '../../src/platform/storage/open.ts'
 import { translatePostgresError } from '../../src/platform/storage/postgres-errors.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { recordIdsAt } from '../../src/protocol/idempotency/record-ids.ts'
-import { claimRecord } from '../../src/protocol/idempotency/store.ts'
+import { createClaim } from '../../src/protocol/idempotency/store.ts'
 import { shop } from '../fixtures/shop.ts'
 
 const postgres = databases.find(({ name }) => name === 'postgres')!
@@ -106,7 +106,7 @@ test('a record is claimed once over midnight, also by two statements', async (t)
   const claim = (hash: string, nowMs: number, database: Database) => {
     const ids = recordIdsAt(Buffer.alloc(32, hash), nowMs)
     const values = { scope: 2, ids, fingerprint: Buffer.from('f'), expiresAt: nowMs + day }
-    return database.write((tx) => claimRecord(tx, database.dialect, { ...values, now: nowMs }))
+    return database.write((tx) => createClaim(database)(tx, { ...values, now: nowMs }))
   }
   const before = 100 * day - 10
   for (const [hash, database] of [

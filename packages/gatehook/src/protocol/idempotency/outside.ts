@@ -24,7 +24,7 @@ import {
 import { FINGERPRINT_PURPOSE, RETENTION_MS } from './perform.ts'
 import { recordIdsAt } from './record-ids.ts'
 import {
-  claimRecord,
+  createClaim,
   findRecord,
   type IdempotencyRecord,
   reclaimRecord,
@@ -76,6 +76,7 @@ type Claim =
 export function createPerformOutside(deps: OutsideDeps): PerformOutside {
   const { db, clock, vault, recordChange } = deps
   const running = new Set<string>()
+  const claimRecord = createClaim(db)
   const keys = vault.macKeys(FINGERPRINT_PURPOSE)
   const claim = (call: Call, recordHash: Buffer, options: OutsideOptions): Promise<Claim> => {
     const { scope } = call.principal!
@@ -86,7 +87,7 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
         const now = clock.now()
         const ids = recordIdsAt(recordHash, now)
         const expiresAt = now + RETENTION_MS
-        if (await claimRecord(tx, db.dialect, { scope, ids, fingerprint, expiresAt, now })) {
+        if (await claimRecord(tx, { scope, ids, fingerprint, expiresAt, now })) {
           await recordChange(tx, call)
           return { id: ids.current, isResent: false }
         }

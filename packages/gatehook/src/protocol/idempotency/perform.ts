@@ -27,7 +27,7 @@ import {
 } from './outcome.ts'
 import { type RecordIds, recordIdsAt } from './record-ids.ts'
 import {
-  claimRecord,
+  createClaim,
   findRecord,
   type IdempotencyRecord,
   type RecordClaim,
@@ -79,6 +79,7 @@ type ClaimResult = { readonly outcome: RequestOutcome } | { readonly record: Ide
 
 export function createPerform({ db, clock, vault, recordChange }: PerformDeps): Perform {
   const running = new Set<string>()
+  const claimRecord = createClaim(db)
   const fingerprintKeys = vault.macKeys(FINGERPRINT_PURPOSE)
 
   const replay = async (
@@ -106,7 +107,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
       setRequestOf(tx, call)
       const now = clock.now()
       const claim = { scope, ids: idsAt(now), fingerprint, expiresAt: now + RETENTION_MS, now }
-      const isClaimed = await claimRecord(tx, db.dialect, claim)
+      const isClaimed = await claimRecord(tx, claim)
       if (!isClaimed) return { record: await requireRecord(tx, claim) }
       const outcome = await runChange(tx, change)
       const isSecret = 'answer' in outcome && outcome.answer.secret === true

@@ -2,7 +2,8 @@
  * SQL of idempotency records: a claimed key, and the response once it is stored. The id of a record
  * begins with its day, so that PostgreSQL drops the records of a day (decision 0053).
  */
-import type { Database, Dialect, Reader, Tx } from '../../platform/storage/database.ts'
+import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
+import { createInsertUnless } from '../../platform/storage/insert-unless.ts'
 import { tablesOfMixedAge } from '../../platform/storage/partitions/catalog.ts'
 import { renewPartitions } from '../../platform/storage/partitions/upkeep.ts'
 import { PURGE_SLICE_ROWS, purgeInSlices } from '../../platform/storage/purge.ts'
@@ -22,25 +23,15 @@ export interface IdempotencyRecord {
 
 const find = prepareStatement(`SELECT id, fingerprint, answer, expires_at FROM gh_idempotency
   WHERE scope = ? AND id IN (?, ?, ?) AND expires_at > ? LIMIT 1`)
-const REPLACE_EXPIRED = `SET fingerprint = excluded.fingerprint, answer = NULL, secret = NULL,
-    expires_at = excluded.expires_at
-  WHERE gh_idempotency.expires_at <= ?`
-const claim = prepareStatement(
-  `INSERT INTO gh_idempotency (scope, id, fingerprint, expires_at) VALUES (?, ?, ?, ?)
-   ON CONFLICT (scope, id) DO UPDATE
-   ${REPLACE_EXPIRED}`,
-)
 /** Claims a record unless another day has one of the same request. */
-const textAcrossDays = (bytes: string) =>
-  `INSERT INTO gh_idempotency (scope, id, fingerprint, expires_at)
-    SELECT CAST(? AS BIGINT), CAST(? AS ${bytes}), CAST(? AS ${bytes}), CAST(? AS BIGINT)
-    WHERE NOT EXISTS (SELECT 1 FROM gh_idempotency
-      WHERE scope = ? AND id IN (?, ?) AND expires_at > ?)
-    ON CONFLICT (scope, id) DO UPDATE ${REPLACE_EXPIRED}`
-const claimAcrossDays = prepareStatement(textAcrossDays('BYTEA'), textAcrossDays('BLOB'))
-const findOther = prepareStatement(`SELECT 1 AS found FROM gh_idempotency
-  WHERE scope = ? AND id IN (?, ?) AND expires_at > ?`)
-/** Waits for the transaction of another node that has written the row. */
+const CLAIM = {
+  table: 'gh_idempotency',
+  columns: { scope: 'int', id: 'bytes', fingerprint: 'bytes', expires_at: 'int' },
+  unless: 'scope = ? AND id IN (?, ?) AND expires_at > ?',
+  onConflict: `(scope, id) DO UPDATE SET fingerprint = excluded.fingerprint, answer = NULL,
+    secret = NULL, expires_at = excluded.expires_at WHERE gh_idempotency.expires_at <= ?`,
+} as const
+/** Waits for the transaction that has written the row. */
 const lock = prepareStatement(`INSERT INTO gh_idempotency (scope, id, fingerprint, expires_at)
   VALUES (?, ?, ?, ?) ON CONFLICT (scope, id) DO UPDATE SET expires_at = excluded.expires_at`)
 const update = prepareStatement(
@@ -69,24 +60,20 @@ export interface RecordClaim {
 }
 
 /**
- * Inserts the record of a request, or replaces an expired one. Returns false if another request
- * has it. Waits for a transaction that is about to commit the same record.
+ * Returns a function that inserts the record of a request, or replaces an expired one; false if
+ * another request has it. It waits for a transaction that is about to commit the same record.
  */
-export async function claimRecord(
-  tx: Tx,
-  { distributed, shared }: Pick<Dialect, 'distributed' | 'shared'>,
-  { scope, ids, fingerprint, expiresAt, now }: RecordClaim,
-): Promise<boolean> {
-  const { current, others } = ids
-  const row = [scope, current, fingerprint, expiresAt]
-  if (ids.lock && shared) tx.runLater(lock([scope, ids.lock, ids.lock, expiresAt]))
-  if (distributed) {
-    // Citus runs no INSERT of a SELECT with a parameter after ON CONFLICT. Where
-    // another day can be claimed meanwhile, the lock above precedes both statements.
-    if (await tx.get(findOther([scope, ...others, now]))) return false
-    return (await tx.run(claim([...row, now]))) > 0
+export function createClaim(db: Database) {
+  const insert = createInsertUnless(db, CLAIM)
+  return (tx: Tx, { scope, ids, fingerprint, expiresAt, now }: RecordClaim): Promise<boolean> => {
+    // Where another day can be claimed meanwhile, the lock precedes the claim.
+    if (ids.lock) tx.runLater(lock([scope, ids.lock, ids.lock, expiresAt]))
+    return insert(tx, {
+      row: [scope, ids.current, fingerprint, expiresAt],
+      unless: [scope, ...ids.others, now],
+      onConflict: [now],
+    })
   }
-  return (await tx.run(claimAcrossDays([...row, scope, ...others, now, now]))) > 0
 }
 
 interface StoredResponse {
