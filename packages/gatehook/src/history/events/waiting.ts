@@ -4,6 +4,7 @@
  */
 import type { Scope } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
+import { walkKeys } from '../../platform/storage/key-walk.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 
 /** The condition that an event names a waiting delivery. */
@@ -94,11 +95,8 @@ export async function findWaitingIn(
 export const takeWaiting = (tx: Tx, { scope, no, from, to }: WaitingRange) =>
   tx.all<TakenDelivery>(take([scope, no, from, to]))
 
-const forNos = prepareStatement(`WITH RECURSIVE e(no, n) AS (
-    SELECT MIN(waits_for), 1 FROM gh_events WHERE ${WAITS} AND waits_for > ?
-    UNION ALL
-    SELECT (SELECT MIN(waits_for) FROM gh_events WHERE ${WAITS} AND waits_for > e.no), n + 1
-    FROM e WHERE e.no IS NOT NULL AND n < ?)
+const waitingByNo = { table: 'gh_events', where: WAITS, key: 'waits_for' }
+const forNos = prepareStatement(`${walkKeys(waitingByNo)}
   SELECT e.no, (SELECT created * 1000 FROM gh_events
     WHERE ${WAITS} AND waits_for = e.no ORDER BY waiting_id LIMIT 1)
   FROM e WHERE e.no IS NOT NULL ORDER BY e.no`)

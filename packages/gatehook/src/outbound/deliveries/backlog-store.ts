@@ -12,8 +12,9 @@ import {
 import { customerOfScope } from '../../identity/access/customer-reader.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
+import { walkKeys } from '../../platform/storage/key-walk.ts'
 import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
-import { SENDS } from './due-store.ts'
+import { PENDING_OF_ENDPOINTS, SENDS } from './due-store.ts'
 import { insertDeliveries } from './outbox.ts'
 import type { EndpointKey, EngineStore, PendingEndpoint } from './ports.ts'
 import { IS_PENDING, OWN } from './tables.ts'
@@ -107,11 +108,7 @@ export const changeBacklog = (
 
 const rowsOf = (columns: string) => `SELECT ${columns} FROM gh_deliveries
   WHERE ${IS_PENDING} AND scope = w.scope AND ${OWN} = w.no ORDER BY next_attempt_at`
-const pendingAfter = prepareStatement(`WITH RECURSIVE e(no, n) AS (
-    SELECT MIN(${OWN}), 1 FROM gh_deliveries WHERE ${IS_PENDING} AND ${OWN} > ?
-    UNION ALL
-    SELECT (SELECT MIN(${OWN}) FROM gh_deliveries WHERE ${IS_PENDING} AND ${OWN} > e.no), n + 1
-    FROM e WHERE e.no IS NOT NULL AND n < ${EXAMINED})
+const pendingAfter = prepareStatement(`${walkKeys(PENDING_OF_ENDPOINTS)}
   SELECT e.no, w.scope, CASE WHEN w.backlog = 0 AND w.deleted_at IS NULL
       AND (${rowsOf('next_attempt_at')} LIMIT 1) <= ?
       AND (${rowsOf('1')} LIMIT 1 OFFSET ${BEHIND_ROWS}) = 1 THEN 1 ELSE 0 END
@@ -148,7 +145,7 @@ export const backlogStore = (db: Database): BacklogStore =>
     ? NO_BACKLOGS
     : {
         async beginBacklogs(now, after) {
-          const cells = await db.arrays(pendingAfter([after, now - BEHIND_MS]))
+          const cells = await db.arrays(pendingAfter([after, EXAMINED, now - BEHIND_MS]))
           const examined = cells as unknown as readonly ExaminedCells[]
           for (const [no, scope, isBehind] of examined) {
             if (isBehind === 1 && scope !== null) await changeBacklog(db, { no, scope }, 1)

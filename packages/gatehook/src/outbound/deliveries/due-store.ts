@@ -6,12 +6,16 @@
 import { customerOfScope } from '../../identity/access/customer-reader.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Database, Value } from '../../platform/storage/database.ts'
+import { leastOfKeys } from '../../platform/storage/key-walk.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 import type { DuePage, EndpointSlice, EngineStore, PendingEndpoint } from './ports.ts'
 import { IS_PENDING, OWN, TIME } from './tables.ts'
 
 /** Deliveries that one read of a span passes. */
 const PAGE_DELIVERIES = 2_000
+
+/** The pending deliveries by the number of their registration. */
+export const PENDING_OF_ENDPOINTS = { table: 'gh_deliveries', where: IS_PENDING, key: OWN }
 
 /** Whether a registration may send: columns of `gh_webhooks w` and of the customer `c`. */
 export const SENDS = `CASE WHEN w.active = 1 AND w.deleted_at IS NULL AND c.suspended = 0
@@ -33,28 +37,17 @@ const dueEndpoints = prepareStatement(`SELECT e.no, ${SENDS}, e.first_at, e.last
   UNION ALL SELECT 0, NULL, (SELECT MIN(${TIME}) FROM gh_deliveries
     WHERE ${IS_PENDING} AND ${TIME} > ?), NULL, 0`)
 
-/** Seeks from one endpoint to the next: a million deliveries of one cost as much as two. */
-const endpointsAfter = prepareStatement(`WITH RECURSIVE e(no, n) AS (
-    SELECT MIN(${OWN}), 1 FROM gh_deliveries WHERE ${IS_PENDING} AND ${OWN} > ?
-    UNION ALL
-    SELECT (SELECT MIN(${OWN}) FROM gh_deliveries WHERE ${IS_PENDING} AND ${OWN} > e.no), n + 1
-    FROM e WHERE e.no IS NOT NULL AND n < ?)
-  SELECT e.no, ${SENDS}, (SELECT MIN(next_attempt_at) FROM gh_deliveries
-    WHERE ${IS_PENDING} AND ${OWN} = e.no AND scope = w.scope)
-  FROM e ${JOIN_REGISTRATION} WHERE e.no IS NOT NULL ORDER BY e.no`)
-
-/** Citus walks no keys from one to the next: each server reads its own pending deliveries. */
-const endpointsAfterOnServers = prepareStatement(`SELECT e.no, ${SENDS}, e.due_at
-  FROM (SELECT webhook_no AS no, MIN(next_attempt_at) AS due_at FROM gh_deliveries
-    WHERE ${IS_PENDING} AND ${OWN} > ? GROUP BY scope, webhook_no ORDER BY webhook_no LIMIT ?) AS e
-  ${JOIN_REGISTRATION} ORDER BY e.no`)
+const endpointsAfter = (db: Database) =>
+  prepareStatement(`SELECT e.no, ${SENDS}, e.least
+    FROM ${leastOfKeys(db, PENDING_OF_ENDPOINTS, 'next_attempt_at')} AS e
+    ${JOIN_REGISTRATION} ORDER BY e.no`)
 
 /** A scope that is null marks an endpoint that does not send. */
 type EndpointCells = readonly [no: number, scope: Scope | null, dueAt: number]
 type DueCells = readonly [...EndpointCells, lastAt: number, deliveries: number]
 
 export function dueStore(db: Database): Pick<EngineStore, 'readDuePage' | 'readEndpointSlice'> {
-  const endpoints = db.dialect.distributed ? endpointsAfterOnServers : endpointsAfter
+  const endpoints = endpointsAfter(db)
   return {
     async readDuePage(after, until) {
       return duePageOf(await db.arrays(dueEndpoints([after, until, until])), { after, until })
