@@ -4,7 +4,7 @@ import { referenceTables } from '../engine-tables.ts'
 import { createReadAfter } from '../identity/access/read-after.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type Config, databaseTarget } from '../platform/config/config.ts'
-import { type Database, StorageError } from '../platform/storage/database.ts'
+import type { Database } from '../platform/storage/database.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { withReplicas } from '../platform/storage/replica-reads.ts'
 import type { Endpoint } from '../protocol/http/call.ts'
@@ -22,6 +22,10 @@ interface ReplicatedDatabase {
 export const requiredDurability = ({ config, isCommand }: AppOptions): Config['durability'] =>
   isCommand ? 'local' : config.durability
 
+const NOT_OF_STANDBYS =
+  'GATEHOOK_DATABASE_READ_URLS is set, and the tables of the database are distributed: a ' +
+  'standby has the rows of one server.'
+
 /** Throws `StorageError` when the primary cannot be opened. Replicas are opened by their reads. */
 export async function openWithReplicas(
   {
@@ -35,18 +39,13 @@ export async function openWithReplicas(
 ): Promise<ReplicatedDatabase> {
   const deps = { clock, log }
   const target = databaseTarget(config)
-  const primary = await openDatabase(target, { ...deps, ownership, onTakenOver, referenceTables })
   const urls = isCommand ? [] : config.databaseReadUrls
+  const onDistributed = urls.length > 0 ? NOT_OF_STANDBYS : undefined
+  const opening = { ...deps, ownership, onTakenOver, referenceTables, onDistributed }
+  const primary = await openDatabase(target, opening)
   if (urls.length === 0) {
     const primaryFault = primary.fault
     return { database: primary, readAfter: (endpoint) => endpoint, primaryFault }
-  }
-  if (primary.dialect.distributed) {
-    await primary.close()
-    throw new StorageError(
-      'GATEHOOK_DATABASE_READ_URLS is set, and the tables of the database are distributed: a ' +
-        'standby has the rows of one server.',
-    )
   }
   const open = urls.map((url) => () => openDatabase({ ...target, url, otherUrls: [] }, deps))
   const outageMs = config.databaseReadOutageS * 1000

@@ -54,8 +54,9 @@ function named(findings: readonly string[], separator = '; '): string {
 
 /** Reads all pages of the database. */
 export async function checkDatabasePages(db: Database, onPart: OnPart): Promise<CheckResult> {
-  if (db.dialect.distributed) return ok('not read: the tables are distributed over several servers')
-  const { faults, relations, hasIndexes } = await checkPages(db, onPart)
+  const report = await checkPages(db, onPart)
+  if (!report) return ok('not read: the tables are distributed over several servers')
+  const { faults, relations, hasIndexes } = report
   if (faults.length > 0) {
     const relationsWithFault = new Map(faults.map(({ relation, reason }) => [relation, reason]))
     const findings = [...relationsWithFault].map(([name, reason]) => `${name}: ${reason}`)

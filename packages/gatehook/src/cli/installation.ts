@@ -3,7 +3,6 @@
  * requested. Commands use it directly where no endpoint exists; the others go through `api.ts`.
  */
 import { userInfo } from 'node:os'
-import { resolve } from 'node:path'
 import type { App } from '../app.ts'
 import type { AppOptions } from '../assembly/foundation.ts'
 import { tableExists } from '../declare/resources/additions.ts'
@@ -15,13 +14,8 @@ import { pendingMigrations } from '../engine-tables.ts'
 import { DEFAULT_CUSTOMER } from '../identity/access/administration.ts'
 import { Failure } from '../kernel/failure.ts'
 import { createLog, type Log } from '../kernel/log.ts'
-import {
-  type Config,
-  ConfigError,
-  databaseAddress,
-  databaseTarget,
-} from '../platform/config/config.ts'
-import { databaseExists } from '../platform/config/environment.ts'
+import { type Config, ConfigError, databaseTarget } from '../platform/config/config.ts'
+import { databaseExists, databaseFile } from '../platform/config/environment.ts'
 import { CLOCK_SETTING, type StoredClock } from '../platform/storage/clock-setting.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { isCreation } from '../platform/storage/migrate.ts'
@@ -154,15 +148,15 @@ export async function requireInstallation(
 }
 
 function missingInstallation(config: Config): CommandError {
-  const address = databaseAddress(config.databaseUrl)
-  if (address.kind === 'postgres') {
+  const file = databaseFile(config)
+  if (file === undefined) {
     return new CommandError(
       `There is no installation in the database ${printableDatabaseUrl(config)}. Start the ` +
         'service first (gatehook start), or name its database in GATEHOOK_DATABASE_URL.',
     )
   }
   return new CommandError(
-    `There is no database at ${resolve(address.file)}. Start the service here first (gatehook ` +
+    `There is no database at ${file}. Start the service here first (gatehook ` +
       'start), run this in the folder where it was started, or name its file: ' +
       '--database-url sqlite:FILE',
   )

@@ -12,7 +12,7 @@ import { databaseExists } from '../platform/config/environment.ts'
 import { listRunningNodes } from '../platform/nodes/registry.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { openDatabase } from '../platform/storage/open.ts'
-import { placeOf } from '../platform/storage/postgres-place.ts'
+import { findPlace } from '../platform/storage/postgres-place.ts'
 import { isInstalled } from '../platform/storage/settings.ts'
 import { type CommandSpec, configOf, type Input } from './command.ts'
 import { EXIT, UsageError } from './errors.ts'
@@ -51,11 +51,9 @@ const NO_PLAN: PlanReport = { statements: [], rejected: [], dependent: [], nodes
 /** Prints what the database lacks as SQL for the migrations of a team (§17.2). */
 async function printSql(input: Input): Promise<undefined> {
   const config = configOf(input)
-  const target = databaseTarget(config)
-  if (!target.url.startsWith('postgres')) {
-    throw new UsageError('--print writes SQL for PostgreSQL: set GATEHOOK_DATABASE_URL.')
-  }
-  const { schema } = placeOf(target)
+  const place = findPlace(databaseTarget(config))
+  if (!place) throw new UsageError('--print writes SQL for PostgreSQL: set GATEHOOK_DATABASE_URL.')
+  const { schema } = place
   const mode = { clock: wallClock, schema, onWait: input.out.progress }
   const file = findService(input.folder)
   const service = await loadService(file)

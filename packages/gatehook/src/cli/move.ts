@@ -1,6 +1,5 @@
 /** `gatehook move`: moves an installation to another database, while its service runs (§2.8). */
 
-import { existsSync } from 'node:fs'
 import { openExistingVault } from '../assembly/secrets.ts'
 import { moveOf } from '../declare/resources/move-target.ts'
 import { engineTables } from '../engine-tables.ts'
@@ -12,7 +11,6 @@ import { createLog } from '../kernel/log.ts'
 import { systemRandom } from '../kernel/random.ts'
 import {
   type Config,
-  databaseAddress,
   databaseTarget,
   hasPassword,
   withoutPassword,
@@ -25,6 +23,7 @@ import {
   secretFile,
 } from '../platform/config/environment.ts'
 import { type Database, StorageError, type Tx } from '../platform/storage/database.ts'
+import { requireOneServer } from '../platform/storage/distribution/one-server.ts'
 import { readMark } from '../platform/storage/move/mark.ts'
 import { type MoveResult, moveInstallation } from '../platform/storage/move/move.ts'
 import { type UndoResult, undoMove } from '../platform/storage/move/undo.ts'
@@ -46,11 +45,10 @@ async function openSource(config: Config): Promise<Database> {
   }
   // The option is about the new database.
   const target = { ...databaseTarget(config), distributed: undefined }
-  const db = await openDatabase(target, { log: createLog({ level: 'silent' }) })
-  if (!db.dialect.distributed) return db
-  await db.close()
-  throw new CommandError('The tables of the source are distributed; a move reads no such database.')
+  return openDatabase(target, { log: createLog({ level: 'silent' }) })
 }
+
+const DISTRIBUTED = 'The tables of the source are distributed; a move reads no such database.'
 
 /** Returns the function that records the steps of a move in the audit trail of `db`. */
 async function createAuditor(db: Database, config: Config) {
@@ -86,6 +84,7 @@ async function runMove(input: Input): Promise<undefined> {
   const log = createLog({ level: 'silent' })
   const source = await openSource(config)
   try {
+    requireOneServer(source, () => new CommandError(DISTRIBUTED))
     // The target gets the declared tables: a column that the source lacks would have no values.
     if (!(await readMark(source))) await requireInstallation(config, service, log)
     const audit = await createAuditor(source, config)
@@ -122,13 +121,13 @@ function report({ out }: Input, config: Config, to: string, result: MoveResult):
   const { rows, tables, resumed, readOnlyMs } = result
   const target = withoutPassword(to)
   const file = secretFile(config)
-  const isPostgres = databaseAddress(to).kind === 'postgres'
+  const targetFile = secretFile({ ...config, databaseUrl: to })
   const secret =
-    file === undefined
-      ? 'with the same GATEHOOK_SECRET_KEY.'
-      : isPostgres
+    file === targetFile
+      ? 'with the same master secret.'
+      : targetFile === undefined
         ? `and GATEHOOK_SECRET_KEY, the content of ${file}.`
-        : `and the master secret: copy ${file} beside the new database.`
+        : `and the master secret: copy ${file} to ${targetFile}.`
   const value = { target, rows, tables, resumed, read_only_ms: readOnlyMs, verified: true }
   out.result(value, () =>
     [
@@ -157,9 +156,8 @@ async function openTarget(
   const given = options.to ?? environmentMoveTarget()
   const to = given === undefined ? name : databaseIn(folder, String(given))
   const url = withoutPassword(to) === name ? to : databaseIn(folder, name)
-  const address = databaseAddress(url)
   try {
-    if (address.kind === 'sqlite' && !existsSync(address.file)) throw new Error('there is no file')
+    if (!databaseExists({ databaseUrl: url })) throw new Error('there is no file')
     if (url.includes('…')) throw new Error('its address has a password, which was not stored')
     const db = await openDatabase(targetOf(config, url), { log: createLog({ level: 'silent' }) })
     if (await isInstalled(db)) return db

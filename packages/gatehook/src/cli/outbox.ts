@@ -18,8 +18,9 @@ import { discardHeld, listHeld } from '../outbound/emissions/store.ts'
 import { stubInstallation } from '../outbound/emissions/stub-function.ts'
 import { databaseTarget } from '../platform/config/config.ts'
 import type { Database } from '../platform/storage/database.ts'
+import { requireOneServer } from '../platform/storage/distribution/one-server.ts'
 import { openDatabase } from '../platform/storage/open.ts'
-import { type PostgresPlace, placeOf } from '../platform/storage/postgres-place.ts'
+import { findPlace, type PostgresPlace } from '../platform/storage/postgres-place.ts'
 import { type CommandFamily, configOf, type Input } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { cliActor, installation, installationOptions, withApp } from './installation.ts'
@@ -33,11 +34,9 @@ const ROLE_MAX = 63
 
 /** Returns the place of the functions. Throws for SQLite, which no other program writes to. */
 function placeIn(input: Input): PostgresPlace {
-  const target = databaseTarget(configOf(input))
-  if (!target.url.startsWith('postgres')) {
-    throw new CommandError('The outbox is a function of PostgreSQL: set GATEHOOK_DATABASE_URL.')
-  }
-  return placeOf(target)
+  const place = findPlace(databaseTarget(configOf(input)))
+  if (place) return place
+  throw new CommandError('The outbox is a function of PostgreSQL: set GATEHOOK_DATABASE_URL.')
 }
 
 const textOption = (value: unknown): string | undefined =>
@@ -133,7 +132,7 @@ async function runInstall(input: Input): Promise<undefined> {
     return
   }
   await withApp(input, async (app) => {
-    refuseDistributed(app.db)
+    requireOneServer(app.db, () => new CommandError('Distributed tables have no outbox.'))
     const { role: target, ...detail } = grant
     await runAsOwner(app.db, async (tx, ddl) => {
       for (const statement of statements) await ddl(statement)
@@ -146,10 +145,6 @@ async function runInstall(input: Input): Promise<undefined> {
   const { role, customers = null, mode = null, types: granted = null } = grant
   input.out.result({ role, customers, mode, types: granted }, () => wordsOf(grant))
   return
-}
-
-function refuseDistributed({ dialect }: Database): void {
-  if (dialect.distributed) throw new CommandError('Distributed tables have no outbox.')
 }
 
 async function revoke(app: App, input: Input) {

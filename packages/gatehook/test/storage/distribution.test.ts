@@ -15,9 +15,11 @@ import {
   StorageError,
   type Value,
 } from '../../src/platform/storage/database.ts'
+import { requireOneServer } from '../../src/platform/storage/distribution/one-server.ts'
 import { referenceLock } from '../../src/platform/storage/distribution/row-locks.ts'
 import { createRowPages } from '../../src/platform/storage/key-pages.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
+import { checkPages } from '../../src/platform/storage/page-check.ts'
 import { translatePostgresError } from '../../src/platform/storage/postgres-errors.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { recordIdsAt } from '../../src/protocol/idempotency/record-ids.ts'
@@ -117,6 +119,15 @@ test('a record is claimed once over midnight, also by two statements', async (t)
     assert.equal(await claim(hash, before + 20, database), false, 'the day before has it')
     assert.equal(await claim(hash, before + day + 20, database), true, 'it has expired')
   }
+})
+
+test('a feature that Citus lacks is rejected on distributed tables alone', async (t) => {
+  const db = await postgres.open(t)
+  const distributed = asDistributed(db)
+  const lacking = new Error('lacking')
+  requireOneServer(db, () => lacking)
+  assert.throws(() => requireOneServer(distributed, () => lacking), lacking)
+  assert.equal(await checkPages(distributed, async () => {}), undefined)
 })
 
 test('the name of a violated constraint is without the number of its shard', () => {

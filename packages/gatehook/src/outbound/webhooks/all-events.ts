@@ -20,6 +20,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { modeOf, type Scope } from '../../kernel/principal.ts'
 import type { Database, Row } from '../../platform/storage/database.ts'
+import { requireOneServer } from '../../platform/storage/distribution/one-server.ts'
 import { sql } from '../../platform/storage/sql.ts'
 import type { ValuesOf } from '../../protocol/fields/members.ts'
 import type { Route } from '../../protocol/http/call.ts'
@@ -103,6 +104,8 @@ const addedTotals: AddedMembers = {
 
 const added = [addedCustomer, addedFacts, addedTotals]
 
+const OF_ONE = 'is not served for all customers of a distributed database: add `customer`'
+
 interface AllEventsDeps {
   readonly db: Database
   readonly clock: Clock
@@ -121,9 +124,8 @@ export function allEventRoutes(deps: AllEventsDeps): Route[] {
     implement(operations.list, async (call, _, query) => {
       const { scope, filters } = await readSelection(db, query)
       const { collection, view } = scope === undefined ? ofAll : ofCustomer
-      if (db.dialect.distributed && scope === undefined && query.delivery_state !== undefined) {
-        const message = 'is not served for all customers of a distributed database: add `customer`'
-        throw parameterFailure('invalid_parameter', 'delivery_state', message)
+      if (scope === undefined && query.delivery_state !== undefined) {
+        requireOneServer(db, () => parameterFailure('invalid_parameter', 'delivery_state', OF_ONE))
       }
       const period = await readPeriod(db, query, scope)
       return list(call, withDeliveryState(collection, query), view, {

@@ -108,7 +108,7 @@ export const ensureMasterSecrets = (config: Config, random: Random): readonly st
   readMasterSecrets(config) ?? createSecretFile(secretFile(config)!, random)
 
 /** Returns whether there is a database. An empty file is none; on PostgreSQL the server decides. */
-export function databaseExists(config: Config): boolean {
+export function databaseExists(config: Pick<Config, 'databaseUrl'>): boolean {
   const file = databaseFile(config)
   return file === undefined || (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0
 }

@@ -27,6 +27,8 @@ export interface OpenDeps {
   readonly plansOnce?: boolean
   /** PostgreSQL: tables whose rows are locked together when the tables are distributed. */
   readonly referenceTables?: readonly string[]
+  /** PostgreSQL: the sentence of the `StorageError` if the tables are distributed. */
+  readonly onDistributed?: string | undefined
   /** SQLite: whether foreign keys are checked. Default true; a move disables the check. */
   readonly checksReferences?: boolean
   /** SQLite: holds the file, as a service does (`sqlite-owner.ts`). */

@@ -1,6 +1,10 @@
 /** The place of the tables in a database of PostgreSQL: their schema, their owner, their lock. */
 import { hash } from 'node:crypto'
-import { type DatabaseTarget, DEFAULT_SCHEMA } from '../../kernel/database-target.ts'
+import {
+  type DatabaseTarget,
+  DEFAULT_SCHEMA,
+  parsePostgresAddress,
+} from '../../kernel/database-target.ts'
 import type { Reader } from './database.ts'
 import { sql } from './sql.ts'
 
@@ -24,6 +28,10 @@ export const placeOf = ({
   channel: (name) => `${name}_${hash('sha256', schema).slice(0, 16)}`,
   assumeOwner: (duration) => (owner === undefined ? [] : [`SET ${duration} ROLE "${owner}"`]),
 })
+
+/** Returns the place of a database; undefined for a SQLite file, which has no schemas. */
+export const findPlace = (target: DatabaseTarget): PostgresPlace | undefined =>
+  parsePostgresAddress(target.url) && placeOf(target)
 
 /** Whether the schema exists. */
 export const placeExists = async (reader: Reader, schema: string): Promise<boolean> =>

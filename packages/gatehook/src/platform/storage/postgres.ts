@@ -15,16 +15,17 @@ import {
   wakeAfter,
 } from '../../kernel/turns.ts'
 import { createConnectionTurns, type TakeConnection } from './connection-turns.ts'
-import type {
-  Column,
-  Database,
-  Dialect,
-  Reader,
-  Row,
-  Statement,
-  TableSize,
-  Tx,
-  Value,
+import {
+  type Column,
+  type Database,
+  type Dialect,
+  type Reader,
+  type Row,
+  type Statement,
+  StorageError,
+  type TableSize,
+  type Tx,
+  type Value,
 } from './database.ts'
 import { createDiskFaults } from './disk-faults.ts'
 import { CITUS_DDL, readDistribution, SERVER_HORIZON } from './distribution/citus.ts'
@@ -95,6 +96,8 @@ export interface PostgresDeps {
   /** See `OpenDeps`. */
   readonly referenceTables?: readonly string[]
 }
+  /** See `OpenDeps`. */
+  readonly onDistributed?: string | undefined
 
 /** Throws `StorageError` when the database cannot be used at all. */
 export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): Promise<Database> {
@@ -274,6 +277,7 @@ async function openForTables(target: DatabaseTarget, deps: PostgresDeps) {
   } catch (error) {
     await sessions.close()
     throw error
+    if (isDistributed && deps.onDistributed) throw new StorageError(deps.onDistributed)
   }
   const referenceTables = new Set(isDistributed ? deps.referenceTables : [])
   if (!isDistributed || !deps.plansOnce) return { sessions, isDistributed, referenceTables }

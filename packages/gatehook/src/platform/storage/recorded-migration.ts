@@ -3,6 +3,7 @@
  * SQL for another program. Contains no decision about what to migrate.
  */
 import { type Database, type Statement, StorageError, type Tx } from './database.ts'
+import { requireOneServer } from './distribution/one-server.ts'
 import type { RunDdl } from './partitions/catalog.ts'
 import { quoted } from './sql-function.ts'
 
@@ -34,7 +35,7 @@ export async function recordMigration(
   apply: (recorded: Database, ddl: RunDdl) => Promise<void>,
   onWait?: (line: string) => void,
 ): Promise<readonly string[]> {
-  if (db.dialect.distributed) throw new StorageError('Distributed tables cannot be printed as SQL.')
+  requireOneServer(db, () => new StorageError('Distributed tables cannot be printed as SQL.'))
   let statements: string[] = []
   await rehearse(
     db,
