@@ -30,7 +30,6 @@ export const DATABASE_BRANCHES: Readonly<Record<string, Readonly<Record<string, 
     'cli/outbox.ts': 1,
     'cli/postgres-tools.ts': 2,
     'operate/system/durability.ts': 1,
-    'operate/system/machine-facts.ts': 1,
   },
   'One process has a file: it needs no leases, no counts and no positions that nodes agree on.': {
     'assembly/background-work.ts': 1,

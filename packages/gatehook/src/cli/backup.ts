@@ -5,9 +5,9 @@ import { findNewestEvent } from '../history/events/store.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { isoTime } from '../kernel/time.ts'
-import { recordBackup } from '../operate/system/machine-facts.ts'
 import type { Config } from '../platform/config/config.ts'
 import { databaseExists, secretFile } from '../platform/config/environment.ts'
+import { recordBackup } from '../platform/storage/backup-state.ts'
 import { StorageError } from '../platform/storage/database.ts'
 import {
   type BackupManifest,

@@ -6,12 +6,12 @@ import {
   BACKUP_AGE_MAX_MS,
   CERTIFICATE_LEFT_MIN_MS,
   DISK_FREE_MIN,
-  readBackupState,
   readCertificateEnd,
   readDiskSpace,
 } from '../operate/system/machine-facts.ts'
 import type { Config } from '../platform/config/config.ts'
 import { dataFolder } from '../platform/config/environment.ts'
+import { readBackupState } from '../platform/storage/backup-state.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { type CheckResult, fail, ok, warn } from './doctor-checks.ts'
 

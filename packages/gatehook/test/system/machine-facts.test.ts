@@ -7,11 +7,8 @@ import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { unawaited } from '../../src/kernel/unawaited.ts'
-import {
-  readCertificateEnd,
-  readDiskSpace,
-  recordBackup,
-} from '../../src/operate/system/machine-facts.ts'
+import { readCertificateEnd, readDiskSpace } from '../../src/operate/system/machine-facts.ts'
+import { recordBackup } from '../../src/platform/storage/backup-state.ts'
 
 /** Returns the value of a series; undefined if there is none. */
 async function readSeries({ as }: TestApp, series: string): Promise<number | undefined> {

@@ -9,9 +9,7 @@ import { performance } from 'node:perf_hooks'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
-import { readApplied } from '../../platform/storage/migrate.ts'
-import { readSetting, writeSetting } from '../../platform/storage/settings.ts'
+import { readBackupState } from '../../platform/storage/backup-state.ts'
 import type { Metric } from '../../platform/telemetry/metric.ts'
 import type { HealthCheck } from './health.ts'
 
@@ -87,31 +85,8 @@ export function certificateWarning({ file, clock, log }: CertificateWarningOptio
   }
 }
 
-const LAST_BACKUP = 'last_backup'
-
-/** Records the time of a backup. */
-export const recordBackup = (tx: Tx, at: number): Promise<void> => writeSetting(tx, LAST_BACKUP, at)
-
-interface BackupState {
-  /** Epoch milliseconds; undefined: none was recorded. */
-  readonly lastAt: number | undefined
-  /**
-   * The start of the age of the backup: the last one, or the creation of a SQLite database. Other
-   * tools back up PostgreSQL; it is undefined there until one was recorded.
-   */
-  readonly since: number | undefined
-}
-
-export async function readBackupState(db: NamedReader): Promise<BackupState> {
-  const lastAt = await readSetting<number>(db, LAST_BACKUP)
-  if (lastAt !== undefined || db.name === 'postgres') return { lastAt, since: lastAt }
-  return { lastAt, since: (await readApplied(db)).createdAt }
-}
-
-type NamedReader = Reader & Pick<Database, 'name'>
-
 interface MachineMetricSources {
-  readonly db: NamedReader
+  readonly db: Parameters<typeof readBackupState>[0]
   readonly clock: Pick<Clock, 'now'>
   /** The folder of the database; undefined on PostgreSQL. */
   readonly folder: string | undefined
