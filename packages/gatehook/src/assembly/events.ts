@@ -62,8 +62,7 @@ export function assembleEvents(
   const { enqueue } = queue
   const mailOutbox = createMailOutbox(enqueue)
   const handlers = listEventHandlers(service)
-  const sinks = [eventSignal.sink, noteRequest]
-  if (db.dialect.shared) sinks.push(noteRecentEvents(recent))
+  const sinks = [eventSignal.sink, noteRequest, noteRecentEvents(recent)]
   if (Object.keys(handlers).length > 0) sinks.push(createEventJobs(handlers, enqueue))
   const record = createRecorder({
     clock,

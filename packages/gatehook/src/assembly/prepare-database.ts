@@ -145,7 +145,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     trail,
     poll: createSharedPoll({ db, clock, log }),
     restore: await followRestore(db),
-    recent: createRecentEvents(clock),
+    recent: createRecentEvents(db, clock),
     firstRun: first,
     seeded,
     keeper,

@@ -7,7 +7,7 @@ export interface RecentItems<T> {
   take(): T[]
 }
 
-interface RecentItemsOptions {
+export interface RecentItemsOptions {
   readonly clock: Pick<Clock, 'elapsedMs'>
   readonly max: number
   readonly maxAgeMs: number

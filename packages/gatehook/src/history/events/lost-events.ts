@@ -5,8 +5,8 @@
 
 import type { Clock } from '../../kernel/clock.ts'
 import type { Scope } from '../../kernel/principal.ts'
-import { createRecentItems, type RecentItems } from '../../kernel/recent-items.ts'
-import type { Reader } from '../../platform/storage/database.ts'
+import type { RecentItems } from '../../kernel/recent-items.ts'
+import type { Database, Reader } from '../../platform/storage/database.ts'
 import { prepareEvents } from './by-id.ts'
 import type { Sink } from './store.ts'
 
@@ -22,8 +22,9 @@ const RECENT_MAX = 10_000
 const RECENT_MS = 3_600_000
 
 export const createRecentEvents = <E extends RecentEvent>(
+  db: Pick<Database, 'recentWork'>,
   clock: Pick<Clock, 'elapsedMs'>,
-): RecentItems<E> => createRecentItems({ clock, max: RECENT_MAX, maxAgeMs: RECENT_MS })
+): RecentItems<E> => db.recentWork({ clock, max: RECENT_MAX, maxAgeMs: RECENT_MS })
 
 /** Returns a sink of the recorder that notes each event once it is durable. */
 export const noteRecentEvents =

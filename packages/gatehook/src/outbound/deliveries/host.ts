@@ -92,8 +92,6 @@ const SYNC_AFTER_MS = 10
  * of new deliveries. Without notifications it looks each second.
  */
 const IDLE_SCAN_MS = 10_000
-const isNotified = ({ pooler, directUrl }: DatabaseTarget): boolean =>
-  pooler === undefined || directUrl !== undefined
 
 const connectionsOf = ({ connections }: DatabaseTarget) => ({
   transactions: connections?.deliveries ?? CONNECTIONS,
@@ -159,9 +157,8 @@ export async function openEngineHost(
   const { node } = settings
   const announce = () => db.notify(CHANNEL, LEASES_CHANGED)
   const leases = nodeLeases({ db, clock, log, node, announce })
-  const recent = createRecentEvents<RecentWebhook>(clock)
-  const signed = signedPost(transport.send, settings.userAgent)
-  const post = db.dialect.shared ? noteWebhooks(recent, signed) : signed
+  const recent = createRecentEvents<RecentWebhook>(db, clock)
+  const post = noteWebhooks(recent, signedPost(transport.send, settings.userAgent))
   const loss = { db, clock, random, vault, log, recent, node: settings.nodeName }
   const report = reportLostWebhooks(loss)
   const stopPromotions = followPromotions({ db, log, report })
@@ -176,8 +173,7 @@ export async function openEngineHost(
     log,
     scheduleS: settings.scheduleS,
     rate: settings.rate,
-    // Other processes of a file do not notify this one.
-    idleScanMs: db.dialect.shared && isNotified(settings.database) ? IDLE_SCAN_MS : undefined,
+    idleScanMs: db.isNotified ? IDLE_SCAN_MS : undefined,
     nudge: () => nudge(),
   })
   const loop = await runEngine(engine, leases, log)

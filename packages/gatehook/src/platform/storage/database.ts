@@ -5,6 +5,7 @@
  * one test suite (`test/storage/`) defines its behaviour.
  */
 import type { Sql } from 'sql-template-tag'
+import type { RecentItems, RecentItemsOptions } from '../../kernel/recent-items.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
 import type { PrimaryFault } from './primary-fault.ts'
 
@@ -316,6 +317,16 @@ export interface Database extends Reader {
    * skipped ahead by then. Never on SQLite.
    */
   onPromotion(listener: (promotion: Promotion) => void): void
+  /**
+   * Returns a store of the newest work of this process, whose commits a promoted standby may lack.
+   * On SQLite it stays empty.
+   */
+  recentWork<T>(options: RecentItemsOptions): RecentItems<T>
+  /**
+   * Whether `listen` receives messages of other processes: not on SQLite, nor behind a pooler
+   * without a direct address.
+   */
+  readonly isNotified: boolean
   /**
    * Why no server answers as the primary, as the process knows it; undefined while one does, and on
    * SQLite.

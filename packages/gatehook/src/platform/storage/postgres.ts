@@ -6,6 +6,7 @@ import { wallClock } from '../../kernel/clock.ts'
 import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
+import { createRecentItems } from '../../kernel/recent-items.ts'
 import { createShare } from '../../kernel/share.ts'
 import {
   createTurns,
@@ -95,9 +96,9 @@ export interface PostgresDeps {
   readonly plansOnce?: boolean
   /** See `OpenDeps`. */
   readonly referenceTables?: readonly string[]
-}
   /** See `OpenDeps`. */
   readonly onDistributed?: string | undefined
+}
 
 /** Throws `StorageError` when the database cannot be used at all. */
 export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): Promise<Database> {
@@ -177,6 +178,8 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     },
     listen: (channel, onMessage) => sessions.listen(channel, onMessage),
     onPromotion: sessions.onPromotion,
+    recentWork: createRecentItems,
+    isNotified: target.pooler === undefined || target.directUrl !== undefined,
     fault: sessions.fault,
     queued: () => transactions.size,
     connectionWaits: () => sessions.waitingCount() + takeConnection.waitingCount(),
@@ -274,10 +277,10 @@ async function openForTables(target: DatabaseTarget, deps: PostgresDeps) {
   let isDistributed = false
   try {
     isDistributed = await readDistribution(get, target.distributed !== undefined)
+    if (isDistributed && deps.onDistributed) throw new StorageError(deps.onDistributed)
   } catch (error) {
     await sessions.close()
     throw error
-    if (isDistributed && deps.onDistributed) throw new StorageError(deps.onDistributed)
   }
   const referenceTables = new Set(isDistributed ? deps.referenceTables : [])
   if (!isDistributed || !deps.plansOnce) return { sessions, isDistributed, referenceTables }

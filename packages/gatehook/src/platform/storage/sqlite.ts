@@ -372,6 +372,8 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     indexBuilds: async () => [],
     async notify() {},
     onPromotion() {},
+    recentWork: () => ({ add() {}, take: () => [] }),
+    isNotified: false,
     fault: () => undefined,
     listen: async () => async () => {},
     close() {
