@@ -51,7 +51,7 @@ export function createJobLane(
   const nudge = () => loop?.nudge()
   /** Requests begin jobs also where no background work runs. */
   const current = () => {
-    runner ??= new NodeJobRunner({ ...deps, nudge, claims, isSole: !db.dialect.shared })
+    runner ??= new NodeJobRunner({ ...deps, nudge, claims })
     return runner
   }
   const manual = {

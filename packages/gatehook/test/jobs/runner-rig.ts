@@ -36,7 +36,7 @@ export function rigOf(db: Database) {
   })
   const nodeOf = (
     handlers: readonly JobHandler[],
-    options: { readonly lane?: Lane; readonly isSole?: boolean } = {},
+    options: { readonly lane?: Lane; readonly db?: Database } = {},
   ) => {
     let nudge = () => {}
     const findCustomer = async () => ({ id: 'default', deleting_since: null })

@@ -4,12 +4,12 @@
  */
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
-import { createFailureDetector } from '../../kernel/failure-detector.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Random } from '../../kernel/random.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Database, Tx } from '../storage/database.ts'
+import { createHolderWatch } from '../storage/failed-holders.ts'
 import type { PolledValue } from '../storage/shared-poll.ts'
 import { type AttemptOutcome, type RunningAttempt, startAttempt } from './attempt.ts'
 import { endAfter, handlerFor, logFailure } from './attempt-end.ts'
@@ -46,11 +46,6 @@ interface RunnerDeps {
   readonly findCustomer: (scope: Scope) => Promise<JobCustomer | undefined>
   /** Of kinds of the lane. */
   readonly handlers: readonly JobHandler[]
-  /**
-   * Whether no other process runs jobs of the database: those that run at the first pass are of a
-   * process that has ended.
-   */
-  readonly isSole?: boolean
   /** Called when an attempt has ended: the next pass stores its end. */
   readonly nudge: () => void
   /** Whether the runner claims due jobs, besides those that requests begin. Default true. */
@@ -114,7 +109,7 @@ export class NodeJobRunner implements JobRunner {
   readonly #handlers: ReadonlyMap<string, JobHandler>
   readonly #running = new Map<number, RunningAttempt>()
   readonly #counts = new Map<string, AttemptCount>()
-  readonly #findFailed: ReturnType<typeof createFailureDetector<number>>
+  readonly #findFailed: ReturnType<typeof createHolderWatch<number>>
   readonly #turns = new JobTurns()
   readonly #recurring: ReturnType<typeof createRecurring>
   /** Attempts that requests have begun: they use no place of the lane. */
@@ -140,7 +135,7 @@ export class NodeJobRunner implements JobRunner {
     this.#deps = deps
     this.#node = deps.random.bytes(12).toString('hex')
     this.#handlers = new Map(deps.handlers.map((handler) => [handler.name, handler]))
-    this.#findFailed = createFailureDetector(deps.clock, FAILED_AFTER_MS)
+    this.#findFailed = createHolderWatch(deps.db, deps.clock, FAILED_AFTER_MS)
     this.#beatMs = deps.clock.elapsedMs()
     this.#recurring = createRecurring(deps, (dueAt) => this.#noteDue(dueAt))
   }
@@ -172,13 +167,10 @@ export class NodeJobRunner implements JobRunner {
   async pass(): Promise<void> {
     await this.openSchedules()
     await this.#storeEnds()
-    if (this.#isFirstPass && this.#deps.isSole) {
-      for (const row of await store.readRunningJobs(this.#deps.db, this.#deps.lane))
-        if (row.node !== this.#node) await this.#takeOver(row)
-    }
+    const isBeatDue = this.#isBeatDue()
+    if (isBeatDue || this.#isFirstPass) await this.#renew()
     this.#isFirstPass = false
-    if (this.#isBeatDue()) await this.#renew()
-    else if (this.#isAwake || this.#isJobDue()) await this.#startDueJobs()
+    if (!isBeatDue && (this.#isAwake || this.#isJobDue())) await this.#startDueJobs()
   }
 
   async drain(limitMs: number): Promise<void> {
