@@ -35,7 +35,7 @@ export function createBackgroundWork({
   jobs,
 }: BackgroundWorkDeps): BackgroundWork {
   const node = random.bytes(16).toString('hex')
-  const lease = db.dialect.shared ? createChoreLease(db, clock, node) : undefined
+  const lease = createChoreLease(db, clock, node)
   let stopJanitor: (() => Promise<void>) | undefined
   const running = new Set<Component>()
   const start = async (component: Component) => {

@@ -17,6 +17,7 @@ test('chores run every minute, and at once after a jump of the clock', async (t)
   const stop = startJanitor({
     log,
     chores: { chore: async () => ++rounds },
+    lease: { claim: async () => true, release: async () => {} },
     clock,
     jobs,
   })

@@ -27,8 +27,7 @@ export interface JanitorOptions {
   readonly chores: Chores
   /** Names of chores that every node runs. */
   readonly nodeChores?: readonly string[]
-  /** Undefined: this node is the only one. */
-  readonly lease?: ChoreLease | undefined
+  readonly lease: ChoreLease
   readonly clock: Clock
   /** Receives each run of a chore. */
   readonly jobs: JobLog
@@ -82,9 +81,7 @@ export function startJanitor(options: JanitorOptions): () => Promise<void> {
       last = current
       await runChores(selectDue(names.filter((name) => nodeChores.includes(name))))
       const due = selectDue(commonChores)
-      if (due.length === 0) return
-      if (!lease) return runChores(due)
-      await runWithLease(lease, log, clock, () => runChores(due))
+      if (due.length > 0) await runWithLease(lease, log, clock, () => runChores(due))
     },
   })
 }
