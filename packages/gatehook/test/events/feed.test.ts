@@ -6,13 +6,13 @@ import {
   BATCH_BYTES,
   createFeed,
   type Feed,
-  type FeedCursor,
   unorderedClock,
 } from '../../src/history/events/feed.ts'
 import { createRecorder } from '../../src/history/events/store.ts'
 import { type Clock, wallClock } from '../../src/kernel/clock.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
+import type { FeedCursor } from '../../src/platform/storage/commit-feed.ts'
 import type { Database, Tx } from '../../src/platform/storage/database.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
 import { migrateEngine } from '../../src/engine-tables.ts'
-import { createFeed, type FeedCursor } from '../../src/history/events/feed.ts'
+import { createFeed } from '../../src/history/events/feed.ts'
 import { createRecorder } from '../../src/history/events/store.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
+import type { FeedCursor } from '../../src/platform/storage/commit-feed.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 
 const scope = scopeOf(1, 'test')

@@ -7,10 +7,11 @@ import { eventually } from '../../../../test/rig/eventually.ts'
 import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { awaitReplay, openPair } from '../../../../test/rig/standby.ts'
-import { createFeed, type FeedCursor, unorderedClock } from '../../src/history/events/feed.ts'
+import { createFeed, unorderedClock } from '../../src/history/events/feed.ts'
 import { findCustomer } from '../../src/identity/access/store.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
+import type { FeedCursor } from '../../src/platform/storage/commit-feed.ts'
 import { pay } from '../webhooks/hook.ts'
 
 const WITHIN_MS = 30_000

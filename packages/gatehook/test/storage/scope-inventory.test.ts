@@ -33,11 +33,7 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
     'outbound/deliveries/registration-store.ts replaceLostSecret',
     'outbound/webhooks/replay-store.ts nextOfCustomer',
   ],
-  'the position of the feed of all scopes': ['history/events/feed.ts positionOrder'],
-  'SQLite, which is not distributed': [
-    'history/events/store.ts findNewestEvent',
-    'history/events/store.ts last',
-  ],
+  'SQLite, which is not distributed': ['history/events/store.ts findNewestEvent'],
   'a registration by its number, which its delivery has': [
     'outbound/deliveries/backlog-store.ts readSending',
     'outbound/deliveries/engine-store.ts selectRegistration',

@@ -3,13 +3,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { scopeOf } from '../../kernel/principal.ts'
+import type { FeedCursor } from '../../platform/storage/commit-feed.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { StoredEvent } from './event.ts'
-import { type PagePosition, sharePages } from './shared-pages.ts'
+import { sharePages } from './shared-pages.ts'
 import { createEventSignal } from './stream.ts'
 
 const scope = scopeOf(1, 'test')
-const after = (position: number): PagePosition => ({ txid: 0, position })
+const after = (position: number): FeedCursor => ({ txid: 0, position })
 
 test('streams of one customer read at most one page a turn of the event loop', async () => {
   let reads = 0
@@ -30,7 +31,7 @@ test('streams of one customer read at most one page a turn of the event loop', a
 })
 
 test('streams that request a page before its read begins share the read', async () => {
-  const begun: PagePosition[] = []
+  const begun: FeedCursor[] = []
   const readPage = sharePages(async (_, position) => {
     begun.push(position)
     return { rows: begun.length }

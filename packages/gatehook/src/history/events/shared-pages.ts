@@ -7,17 +7,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { customerNoOf, type Scope } from '../../kernel/principal.ts'
 import { createTurns } from '../../kernel/turns.ts'
+import type { FeedCursor } from '../../platform/storage/commit-feed.ts'
 
 const CONCURRENT_READS = 2
 
-/** The position after which a page begins. */
-export interface PagePosition {
-  readonly txid: number
-  readonly position: number
-  readonly lowestId?: string
-}
-
-type ReadFeedPage<P> = (scope: Scope, after: PagePosition) => Promise<P>
+type ReadFeedPage<P> = (scope: Scope, after: FeedCursor) => Promise<P>
 
 /** Returns a function that reads like `readPage`, and shares pages whose reads have not begun. */
 export function sharePages<P>(readPage: ReadFeedPage<P>): ReadFeedPage<P> {

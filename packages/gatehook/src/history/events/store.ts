@@ -2,11 +2,11 @@
 
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
-import { createIdSequence, timeOfId } from '../../kernel/id.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Random } from '../../kernel/random.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { budgetOf } from '../../platform/storage/change-budget.ts'
+import { createCommitIds } from '../../platform/storage/commit-ids.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
 import { prepareStatement, sql } from '../../platform/storage/sql.ts'
 import type { BackupOptions } from '../../platform/storage/sqlite-backup.ts'
@@ -93,7 +93,7 @@ export function createRecorder({
   sinks,
   trace,
 }: RecorderOptions): RecordEvent {
-  const nextId = createEventIds(random)
+  const nextId = createCommitIds('gh_events', 'evt_', random)
   const announce: NonNullable<RecordEvent['announce']> = async (
     tx,
     scope,
@@ -147,26 +147,6 @@ export function createRecorder({
     return stored
   }
   return Object.assign(record, { announce })
-}
-
-const last = prepareStatement('SELECT id FROM gh_events ORDER BY position DESC LIMIT 1')
-
-/**
- * Returns what generates ids. SQLite lists events by ids, so that none may be lower than an earlier
- * one: after the clock was set back, or where another recorder of the process has the last one.
- */
-function createEventIds(random: Random) {
-  const next = createIdSequence('evt_', random)
-  const transactions = new WeakSet<Tx>()
-  let own = ''
-  return async (tx: Tx, nowMs: number): Promise<string> => {
-    if (tx.hasRoundTrips) return next(nowMs)
-    const lastId = transactions.has(tx) ? own : ((await tx.get<{ id: string }>(last([])))?.id ?? '')
-    transactions.add(tx)
-    const lastMs = timeOfId(lastId) ?? 0
-    own = next(Math.max(nowMs, lastId === own ? lastMs : lastMs + 1))
-    return own
-  }
 }
 
 const newestId = prepareStatement('SELECT max(id) AS id FROM gh_events WHERE scope = ?')
