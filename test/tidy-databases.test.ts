@@ -15,10 +15,15 @@ const BRANCH = [
   // A flag of the dialect, also one that a function receives.
   /\bdialect\.(name|shared|distributed|onlineIndexes)\b/,
   /\{[^{}]*\b(name|shared|distributed|onlineIndexes)\b[^{}]*\}: (Pick<)?Dialect\b/,
+  /\{[^{}]*\b(shared|distributed|onlineIndexes)\b[^{}]*\} = [^,;]*\bdialect\b/,
   /\bstore\.shared\b/,
-  // The name of the database.
+  // A property that only one of the databases has.
+  /\bgeneration [!=]== undefined/,
+  /\bhasRoundTrips\b/,
+  // The name of the database, or of its address.
   /[!=]== '(sqlite|postgres)'/,
   /\[(db\.name|database)\]/,
+  /\.startsWith\('(sqlite|postgres)/,
 ]
 
 /** Comments and texts for people name databases, too. */

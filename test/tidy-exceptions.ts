@@ -23,32 +23,29 @@ export const REPEATED_TYPES: readonly string[] = []
 /** Lines that branch on the database, by reason and file (`tidy-databases.test.ts`). */
 export const DATABASE_BRANCHES: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'A command about the files or the servers of a database, or its message to an operator.': {
-    'cli/doctor-deep.ts': 1,
     'cli/doctor-installation.ts': 1,
-    'cli/installation.ts': 1,
-    'cli/move.ts': 3,
-    'cli/outbox.ts': 1,
     'cli/postgres-tools.ts': 2,
     'operate/system/durability.ts': 1,
   },
   'One process has a file: it needs no leases, no counts and no positions that nodes agree on.': {
-    'assembly/background-work.ts': 1,
-    'assembly/job-lane.ts': 1,
+    'assembly/prepare-database.ts': 1,
     'assembly/table-work.ts': 1,
-    'history/events/feed.ts': 1,
-    'operate/monitoring/live-poller.ts': 1,
-    'operate/monitoring/monitoring.ts': 1,
+    'declare/resources/refills.ts': 1,
     'operate/monitoring/nodes.ts': 1,
     'outbound/deliveries/leases.ts': 1,
     'protocol/quota/store.ts': 1,
   },
+  'Monitoring has a file of its own, or tables that all nodes write.': {
+    'operate/monitoring/live-poller.ts': 1,
+    'operate/monitoring/monitoring.ts': 1,
+  },
   'Indexes that a start leaves to the running service.': {
     'declare/resources/migrate.ts': 1,
   },
-  'A statement or a feature that Citus lacks (decision 0059).': {
-    'assembly/replicas.ts': 1,
+  'Work that saves a round trip.': {
+    'identity/tokens/refresh.ts': 1,
+  },
+  'A feature that Citus lacks (decisions 0059 and 0083).': {
     'outbound/deliveries/backlog-store.ts': 1,
-    'outbound/deliveries/due-store.ts': 1,
-    'outbound/webhooks/all-events.ts': 1,
   },
 }
