@@ -56,6 +56,8 @@ const UNWRITTEN_MS = 1_000
 export const RESENT_MAX = 256
 /** Events that are acknowledged between two kills, so that each one meets nodes that work. */
 const POSTS_MIN = 20
+/** The same for deliveries of a backlog that arrive. */
+const ARRIVALS_MIN = 500
 /** Commits of this time can be lost in a crash of PostgreSQL: three rounds of its WAL writer. */
 const UNFLUSHED_MS = 1_000
 
@@ -242,8 +244,12 @@ export async function chaos(
   const killer = async () => {
     for (let kill = 1; kill <= options.kills; kill++) {
       const least = acknowledged.size + POSTS_MIN
+      const { waiting = 0, registrations } = options
+      const arrivedLeast = Math.min(receiver.arrivals.size + ARRIVALS_MIN, waiting * registrations)
       await pause(200 + random() * 800)
       while (isPosting && acknowledged.size < least) await pause(20)
+      // The deliveries of a failed node move to another one after ten seconds.
+      while (receiver.arrivals.size < arrivedLeast) await pause(20)
       const server = random() < 1 / 3 ? options.server : undefined
       inFlight += receiver.countAtRisk(server ? 'server' : 'process')
       await (server ? restart(server) : killNode())
