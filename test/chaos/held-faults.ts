@@ -183,6 +183,7 @@ const holdLock =
           await holder.query(`BEGIN; ${hold}`)
           for (const word of HELD_WORDS) await witness.until(word)
           expect((await cluster.run(['doctor'])).exit === 1, 'doctor finds nothing')
+          expect(witness.find(NAMED) !== undefined, 'attention names no session')
           const process = /\((\d+)\)/.exec(witness.find(NAMED)?.text ?? '')?.[1]
           await queryAsAdmin(databaseUrl, `SELECT pg_terminate_backend(${process ?? 0})`)
           await load.recovery()
@@ -234,7 +235,7 @@ export const heldFaults: readonly ChaosScenario[] = [
   scenario({
     name: 'held-lock-pooled',
     title: 'another program holds rows, in whose queues writes behind a pooler wait',
-    words: [...HELD_WORDS, DOCTOR_WORD],
+    words: [/POST 503: storage_unavailable/, /attention: \w+ server_errors.*a lock of another/],
     missing: needPooler,
     run: holdLock('SELECT id FROM wallets FOR UPDATE', true),
   }),
