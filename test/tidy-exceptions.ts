@@ -22,11 +22,6 @@ export const REPEATED_TYPES: readonly string[] = []
 
 /** Lines that branch on the database, by reason and file (`tidy-databases.test.ts`). */
 export const DATABASE_BRANCHES: Readonly<Record<string, Readonly<Record<string, number>>>> = {
-  'A command about the files or the servers of a database, or its message to an operator.': {
-    'cli/doctor-installation.ts': 1,
-    'cli/postgres-tools.ts': 2,
-    'operate/system/durability.ts': 1,
-  },
   'One process has a file: it needs no leases, no counts and no positions that nodes agree on.': {
     'assembly/prepare-database.ts': 1,
     'assembly/table-work.ts': 1,

@@ -13,14 +13,8 @@ import { createCopyMark, markFile } from '../platform/storage/copy-mark.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { describeLockHolder, listLockHolders } from '../platform/storage/lock-holders.ts'
 import { isUnfinishedTarget, readMark } from '../platform/storage/move/mark.ts'
-import {
-  DURABILITY_FAULT,
-  type DurabilityFault,
-  durabilityFaults,
-  SYNCHRONOUS_STANDBYS,
-} from '../platform/storage/server-check.ts'
+import { durabilityFaults, readCommitSettings } from '../platform/storage/server-check.ts'
 import { isInstalled } from '../platform/storage/settings.ts'
-import { sql } from '../platform/storage/sql.ts'
 import { type CheckResult, fail, ok, warn } from './doctor-checks.ts'
 
 /** Checks whether the database is the one that its service used last. */
@@ -82,33 +76,27 @@ export async function checkMove(db: Database): Promise<CheckResult> {
   )
 }
 
-/** Settings of the server without which it loses acknowledged commits, or its pages. */
-const REQUIRED_SETTINGS = ['fsync', 'full_page_writes', 'synchronous_commit'] as const
-
 /** Checks that the server stores commits as the configuration requires. */
 export async function checkDurability(
   { durability }: Config,
   db: Database,
 ): Promise<CheckResult | undefined> {
-  if (db.name !== 'postgres') return undefined
-  const row = await db.get(sql`SELECT ${SYNCHRONOUS_STANDBYS} AS names,
-    ${DURABILITY_FAULT} AS fault, current_setting('fsync') AS fsync,
-    current_setting('full_page_writes') AS full_page_writes,
-    current_setting('synchronous_commit') AS synchronous_commit`)
-  const names = row!.names as string | null
-  if (durability === 'replica' && row!.fault) {
-    const { message, advice } = durabilityFaults[row!.fault as DurabilityFault]
+  const settings = await readCommitSettings(db)
+  if (!settings) return undefined
+  const { standbys, fault, off } = settings
+  if (durability === 'replica' && fault) {
+    const { message, advice } = durabilityFaults[fault]
     return fail(`writes are 503: ${message}`, advice)
   }
-  const missing = REQUIRED_SETTINGS.filter((setting) => row![setting] === 'off')
-  if (missing.length > 0) {
+  if (off.length > 0) {
     return fail(
-      `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} off`,
+      `${off.join(' and ')} ${off.length > 1 ? 'are' : 'is'} off`,
       'Switch it on: a crash of the server loses acknowledged writes, or damages the database.',
     )
   }
   if (durability === 'local') return ok('a commit is on the disk of the primary')
-  return ok(names === null ? 'the server is a standby' : `synchronous_standby_names is ${names}`)
+  const names = `synchronous_standby_names is ${standbys}`
+  return ok(standbys === null ? 'the server is a standby' : names)
 }
 
 /** Names the sessions for whose locks statements wait. */

@@ -8,12 +8,9 @@ import {
   parsePostgresAddress,
 } from '../kernel/database-target.ts'
 import { createLog } from '../kernel/log.ts'
-import {
-  type Config,
-  databaseAddress,
-  databaseTarget,
-  withoutPassword,
-} from '../platform/config/config.ts'
+import { type Config, databaseTarget, withoutPassword } from '../platform/config/config.ts'
+import { databaseFile } from '../platform/config/environment.ts'
+import { requireOneServer } from '../platform/storage/distribution/one-server.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { sql } from '../platform/storage/sql.ts'
 import { CommandError } from './errors.ts'
@@ -34,12 +31,13 @@ async function clientMajor(tool: string): Promise<number | undefined> {
   }
 }
 
-async function readServer(database: DatabaseTarget) {
+/** Returns the major version of the server. Throws the advice for distributed tables. */
+async function readServerMajor(database: DatabaseTarget): Promise<number> {
   const db = await openDatabase(database, { log: createLog({ level: 'silent' }) })
   try {
+    requireOneServer(db, () => new CommandError(DISTRIBUTED))
     const row = await db.get(sql`SELECT current_setting('server_version_num') AS version`)
-    const major = Math.floor(Number(row!.version) / 10_000)
-    return { major, isDistributed: db.dialect.distributed }
+    return Math.floor(Number(row!.version) / 10_000)
   } finally {
     await db.close()
   }
@@ -116,8 +114,7 @@ async function pgDumpAdvice(
   database: DatabaseTarget,
   file: string,
 ): Promise<string> {
-  const { major, isDistributed } = await readServer(database)
-  if (isDistributed) return DISTRIBUTED
+  const major = await readServerMajor(database)
   const tool = tools[task]
   const client = await clientMajor(tool)
   const address = libpqAddress(database.directUrl ?? database.url, client)
@@ -141,7 +138,7 @@ export async function requireSqliteFile(
   task: keyof typeof tools,
   file: string,
 ): Promise<string> {
-  const address = databaseAddress(config.databaseUrl)
-  if (address.kind === 'sqlite') return address.file
+  const database = databaseFile(config)
+  if (database !== undefined) return database
   throw new CommandError(await pgDumpAdvice(task, databaseTarget(config), file))
 }

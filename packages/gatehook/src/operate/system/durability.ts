@@ -8,8 +8,8 @@ import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import {
-  DURABILITY_FAULT,
   type DurabilityFault,
+  durabilityFaultOf,
   durabilityFaults,
 } from '../../platform/storage/server-check.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
@@ -32,18 +32,16 @@ interface DurabilityOptions {
 
 export function createDurability({ db, durability, log }: DurabilityOptions): Durability {
   let fault: DurabilityFault | undefined
-  const state: PolledValue = {
-    select: () => DURABILITY_FAULT,
-    receive(name) {
-      if (name === null) return // of a standby, which serves reads
-      const former = fault
-      fault = name === '' ? undefined : (name as DurabilityFault)
-      if (fault && fault !== former) log.error(durabilityFaults[fault].advice)
-      if (former && !fault) log.info('a synchronous standby of the database confirms commits again')
-    },
+  const state = durability === 'replica' ? durabilityFaultOf(db) : undefined
+  const receive: PolledValue['receive'] = (name) => {
+    if (name === null) return // of a standby, which serves reads
+    const former = fault
+    fault = name === '' ? undefined : (name as DurabilityFault)
+    if (fault && fault !== former) log.error(durabilityFaults[fault].advice)
+    if (former && !fault) log.info('a synchronous standby of the database confirms commits again')
   }
   return {
-    polled: db.name === 'postgres' && durability === 'replica' ? [state] : [],
+    polled: state ? [{ select: () => state, receive }] : [],
     check: () => fault && durabilityFaults[fault].message,
     metric: gauge(
       'gatehook_durability_lost',

@@ -47,11 +47,34 @@ export const SYNCHRONOUS_STANDBYS = raw(`CASE WHEN pg_is_in_recovery() THEN NULL
 const UNCONFIRMED_S = 5
 
 /** SQL of the `DurabilityFault` of a primary; empty if there is none, null on a standby. */
-export const DURABILITY_FAULT = raw(`CASE ${SYNCHRONOUS_STANDBYS.sql} WHEN '' THEN 'lost' ELSE
+const DURABILITY_FAULT = raw(`CASE ${SYNCHRONOUS_STANDBYS.sql} WHEN '' THEN 'lost' ELSE
   CASE WHEN pg_is_in_recovery() THEN NULL WHEN EXISTS (SELECT FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event = 'SyncRep'
       AND query_start < clock_timestamp() - interval '${UNCONFIRMED_S} s')
   THEN 'unconfirmed' ELSE '' END END`)
+
+/** Returns SQL of the durability fault; undefined for a file, which has no standbys. */
+export const durabilityFaultOf = ({ name }: Pick<Database, 'name'>): Sql | undefined =>
+  name === 'postgres' ? DURABILITY_FAULT : undefined
+
+/** Settings of the server without which it loses acknowledged commits, or its pages. */
+const REQUIRED_SETTINGS = ['fsync', 'full_page_writes', 'synchronous_commit'] as const
+
+/**
+ * Reads what the commits of a server wait for, and which required settings are off; undefined for a
+ * file, whose commits are synced.
+ */
+export async function readCommitSettings(db: Database) {
+  if (db.name !== 'postgres') return undefined
+  const settings = REQUIRED_SETTINGS.map((name) => `current_setting('${name}') AS ${name}`)
+  const row = await db.get(sql`SELECT ${SYNCHRONOUS_STANDBYS} AS standbys,
+    ${DURABILITY_FAULT} AS fault, ${raw(settings.join())}`)
+  return {
+    standbys: row!.standbys as string | null,
+    fault: row!.fault as DurabilityFault | '' | null,
+    off: REQUIRED_SETTINGS.filter((name) => row![name] === 'off'),
+  }
+}
 
 /**
  * Throws `StorageWaitError` for a standby, and for a server without the synchronous standby that
