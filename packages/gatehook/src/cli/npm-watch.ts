@@ -20,14 +20,19 @@ function parentOfShell(pid: number): string | undefined {
 /** Returns the ids of the shell and of npm; of npm alone if the shell has replaced itself. */
 const ancestors = (): string => `${process.ppid} ${parentOfShell(process.ppid)}`
 
+let timer: NodeJS.Timeout | undefined
+
 /** Sends SIGTERM to this process once npm, or the shell between them, has ended. */
 export function endWithNpm(): void {
   if (!isCommandOfNpm()) return
   const first = ancestors()
-  const timer = setInterval(() => {
+  timer = setInterval(() => {
     if (ancestors() === first) return
     clearInterval(timer)
     process.kill(process.pid, 'SIGTERM')
   }, CHECK_EVERY_MS)
   timer.unref()
 }
+
+/** Ends the watch: a signal to the process group ends the shell too, and must not drain twice. */
+export const outliveNpm = (): void => clearInterval(timer)

@@ -20,6 +20,7 @@ import { isCommandOfNpm, nodeNameOf } from '../platform/config/environment.ts'
 import { type CommandSpec, configOf, type Input } from './command.ts'
 import { portError } from './doctor-checks.ts'
 import { EXIT, UsageError } from './errors.ts'
+import { outliveNpm } from './npm-watch.ts'
 import { writeText } from './output.ts'
 import { packageVersion } from './own-package.ts'
 import { findService, loadService, type ServiceFile } from './service-file.ts'
@@ -59,7 +60,9 @@ async function serveUntilSignal(app: App, log: Log): Promise<void> {
       process.on(name, () => {
         const signal = receive(name)
         if (signal === 'further') process.exit(exit)
-        if (signal === 'first') resolve(name)
+        if (signal !== 'first') return
+        outliveNpm()
+        resolve(name)
       })
     }
   })
