@@ -6,8 +6,8 @@ import { countJsonValues, JSON_VALUES_MAX } from '../../protocol/http/json-body.
 
 const MAX_BYTES = 256 * 1024
 
-/** Libraries pass `undefined` for what they omit. */
-type FetchOptions = { readonly [K in keyof RequestInit]?: RequestInit[K] | undefined }
+/** Types of values depend on the project that compiles this; some values are undefined. */
+type FetchOptions = { readonly [K in keyof RequestInit]?: unknown }
 
 /** Sends a request. Throws for a response that is too large. */
 export async function fetchBounded(url: string, options: FetchOptions): Promise<Response> {
