@@ -1,4 +1,4 @@
-/** §11.5: long work of a customer takes a tenth of the time beside others, and all of it alone. */
+/** §11.5: long work of a customer takes a part of the time beside others, and all of it alone. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BESIDE_OTHERS, startPace } from './pace.ts'
@@ -51,6 +51,22 @@ test('beside another owner the rest is nine times the work since the last pause'
   share.note('b')
   await pace()
   assert.deepEqual(pauses, [90, 180])
+})
+
+test('requests of an owner at once have one share', async () => {
+  const { clock, pauses, pause, advance } = createTime()
+  const share = createShare({ clock, ...BESIDE_OTHERS, part: 0.1 })
+  const [first, second] = [0, 1].map(() => startPace('a', share, clock, pause))
+  share.note('b')
+  advance(10)
+  const rested = first!()
+  // Other work of the owner ends during the rest.
+  share.addWork('a', 10)
+  await rested
+  assert.deepEqual(pauses, [90, 90])
+  share.note('b')
+  await second!()
+  assert.equal(share.restMs('a'), 0)
 })
 
 test('the rests of work that an owner does at once add up', () => {

@@ -18,20 +18,28 @@ export const BESIDE_OTHERS = { part: 0.04, isBesideOthers: true, restMaxMs: 5_00
 /** Called between the parts of long work; returns a promise when a pause is due. */
 export type Pace = () => Promise<void> | undefined
 
-/** Returns the pace of work that begins now. */
+/**
+ * Returns the pace of work that begins now. A part begins when the owner has rested, also for its
+ * other work: any number of requests has one share.
+ */
 export function startPace(
   owner: TurnKey,
-  share: Pick<Share, 'addWork'>,
+  share: Pick<Share, 'addWork' | 'restMs'>,
   clock: Pick<Clock, 'elapsedMs'>,
   pause: (ms: number) => Promise<void>,
 ): Pace {
   let sinceMs = clock.elapsedMs()
+  const rest = async (ms: number) => {
+    for (let restMs = ms; ; ) {
+      await pause(restMs)
+      restMs = share.restMs(owner)
+      if (restMs <= 0) break
+    }
+    sinceMs = clock.elapsedMs()
+  }
   return () => {
     const workMs = clock.elapsedMs() - sinceMs
-    if (workMs < PART_MS) return undefined
-    return pause(share.addWork(owner, workMs)).then(() => {
-      sinceMs = clock.elapsedMs()
-    })
+    return workMs < PART_MS ? undefined : rest(share.addWork(owner, workMs))
   }
 }
 

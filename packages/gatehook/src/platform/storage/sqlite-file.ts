@@ -17,8 +17,8 @@ const CACHE_KIB = 32_768
  * size halves the bytes of a commit and saves a third of the time of an insert (decision 0002).
  */
 const PAGE_BYTES = 2048
-/** 16 MiB of log: a checkpoint writes a page that changed often only once. */
-const CHECKPOINT_PAGES = 8192
+/** 128 MiB of log, which it reaches only if its copies fail (`sqlite-checkpoints.ts`). */
+const CHECKPOINT_PAGES = 65_536
 /** The part of the file that reads access by memory map, without a copy. */
 const MAPPED_BYTES = 268_435_456
 

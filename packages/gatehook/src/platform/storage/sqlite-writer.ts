@@ -41,6 +41,7 @@ export interface WriterConnection {
 interface WriteJob {
   readonly customer: TurnKey | undefined
   readonly caller: TurnKey | undefined
+  readonly isLarge: boolean | undefined
   readonly sinceMs: number
   readonly change: (tx: Tx) => Promise<unknown>
   /** Whether it resolves before the sync. */
@@ -87,6 +88,7 @@ export class WriteQueue {
         change,
         customer: options.customer,
         caller: options.caller,
+        isLarge: options.isLarge,
         sinceMs: this.#clock.elapsedMs(),
         isUnsynced: options.unsynced ?? false,
         endsWhenIdle: options.serializable ?? false,

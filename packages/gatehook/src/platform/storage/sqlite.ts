@@ -21,6 +21,7 @@ import { createDiskFaults, type DiskFaults } from './disk-faults.ts'
 import { createLoopPauses, type LoopPauses } from './loop-pauses.ts'
 import { writeSetting } from './settings.ts'
 import { sql } from './sql.ts'
+import { type Checkpoints, createCheckpoints } from './sqlite-checkpoints.ts'
 import { type Connection, retryWhileBusy } from './sqlite-connection.ts'
 import {
   isBusy,
@@ -215,13 +216,18 @@ function createSnapshots(connection: Connection, guard: TransactionGuard, deps: 
   }
 }
 
+interface WriterDeps {
+  readonly guard: TransactionGuard
+  readonly clock: Clock
+  readonly sharedRead: SharedRead
+  readonly checkpoints: Checkpoints
+  readonly sync: () => Promise<void>
+  readonly isOwner: () => boolean
+}
+
 function createWriterConnection(
   connection: Connection,
-  guard: TransactionGuard,
-  clock: Clock,
-  sharedRead: SharedRead,
-  sync: () => Promise<void>,
-  isOwner: () => boolean,
+  { guard, clock, sharedRead, checkpoints, sync, isOwner }: WriterDeps,
 ): WriterConnection {
   const begin = connection.command('BEGIN IMMEDIATE')
   const rollback = connection.command('ROLLBACK')
@@ -237,9 +243,10 @@ function createWriterConnection(
       rollback()
       throw storageUnavailable('another process has taken the database over')
     },
-    commit() {
+    async commit() {
       sharedRead.end() // reads then see the commit, and the log can restart from its beginning
-      return retryWhileBusy(clock, commit)
+      await retryWhileBusy(clock, commit)
+      checkpoints.afterCommit()
     },
     rollback,
     savepoint: connection.command('SAVEPOINT job'),
@@ -318,10 +325,11 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
       : createDelayedSync(() => syncLog(wal), deps.syncAfterMs)
   const sync = delayedSync?.schedule ?? (() => syncLog(wal))
   const sharedRead = createSharedRead(reader)
-  const connection = createWriterConnection(writer, guard, clock, sharedRead, sync, isOwner)
+  const checkpoints = createCheckpoints(resolve(path), writer, clock)
+  const shared = { guard, clock, sharedRead, checkpoints, sync, isOwner }
   const faults = createDiskFaults({ log: deps.log, isDamage: isNotADatabase, isDiskFull })
   const readerDeps = { clock, faults }
-  const queue = new WriteQueue(connection, deps.log, clock)
+  const queue = new WriteQueue(createWriterConnection(writer, shared), deps.log, clock)
   const snapshots = createSnapshots(snapshotReader, guard, readerDeps)
   const longReads = createLongReads(resolve(path), guard)
   let closing: Promise<void> | undefined
@@ -380,6 +388,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
       closing ??= Promise.all([queue.drain(), snapshots.finished(), longReads.close()]).then(
         async () => {
           await delayedSync?.finish()
+          await checkpoints.close()
           sharedRead.end()
           await closeFile(file)
           lock?.release()

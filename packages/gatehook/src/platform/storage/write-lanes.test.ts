@@ -19,6 +19,7 @@ function createRig() {
 interface Job {
   readonly customer: string | undefined
   readonly caller?: string
+  readonly isLarge?: boolean
   readonly name: string
   readonly sinceMs: number
   readonly reject: (reason: unknown) => void
@@ -73,6 +74,20 @@ test('beside others a long transaction rests 24 times what the last one took bey
   advance(720)
   assert.equal(lanes.restMs, 0)
   assert.deepEqual(namesOf(lanes), ['a1'])
+})
+
+test('a large transaction of a caller that is not slow rests with those of slow callers', () => {
+  const { lanes, job, advance } = createRig()
+  lanes.add(job('b', 'b0'))
+  assert.deepEqual(namesOf(lanes), ['b0'])
+  lanes.note({ ...job('a', 'a0'), caller: 'one' }, 50)
+  lanes.add({ ...job('a', 'large'), caller: 'two', isLarge: true })
+  lanes.add({ ...job('a', 'small'), caller: 'three' })
+  assert.deepEqual(namesOf(lanes), ['small'])
+  assert.deepEqual(namesOf(lanes), [])
+  assert.equal(lanes.restMs, 720)
+  advance(720)
+  assert.deepEqual(namesOf(lanes), ['large'])
 })
 
 test('customers with long transactions do not rest for each other', () => {

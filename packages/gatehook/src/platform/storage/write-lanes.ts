@@ -26,6 +26,8 @@ interface LaneJob {
   readonly customer: TurnKey | undefined
   /** A caller of the customer; undefined: the customer as a whole. */
   readonly caller?: TurnKey | undefined
+  /** Whether it is likely long: then it rests like those of slow callers, once there are some. */
+  readonly isLarge?: boolean | undefined
   /** By `clock.elapsedMs`. */
   readonly sinceMs: number
   readonly reject: (reason: unknown) => void
@@ -71,7 +73,9 @@ export class WriteLanes<J extends LaneJob> {
     let least = Number.POSITIVE_INFINITY
     for (const [customer, { slow, waiting }] of this.#lanes) {
       const restMs = this.#restOf(customer)
-      for (const caller of waiting.keys()) least = Math.min(least, slow.has(caller) ? restMs : 0)
+      for (const [caller, [job]] of waiting) {
+        least = Math.min(least, slow.has(caller) || job?.isLarge ? restMs : 0)
+      }
     }
     return least
   }
@@ -85,7 +89,8 @@ export class WriteLanes<J extends LaneJob> {
     const { customer, caller = customer } = job
     const lane = customer === undefined ? undefined : this.#findLane(customer)
     // Slow callers do not rest for each other.
-    if (customer !== undefined && !lane?.slow.has(caller!)) this.#share.note(customer)
+    const isSlow = lane !== undefined && (lane.slow.has(caller!) || job.isLarge)
+    if (customer !== undefined && !isSlow) this.#share.note(customer)
     if (lane) this.#addToLane(lane, job)
     else this.#short.push(job)
   }
@@ -194,7 +199,7 @@ export class WriteLanes<J extends LaneJob> {
     for (const [customer, lane] of this.#lanes) {
       const isResting = this.#restOf(customer) > 0
       for (const [caller, jobs] of lane.waiting) {
-        const isSlow = lane.slow.has(caller)
+        const isSlow = lane.slow.has(caller) || jobs[0]!.isLarge === true
         if (isSlow && isResting) continue
         if (isSlow && !mayBeSlow) return undefined
         const job = jobs.shift()!

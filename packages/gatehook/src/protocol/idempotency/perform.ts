@@ -10,6 +10,7 @@ import type { Vault } from '../../kernel/secret.ts'
 import type { Database, Tx, WriteOptions } from '../../platform/storage/database.ts'
 import { requireAnswerFits } from '../http/answer-budget.ts'
 import type { Answer, Call } from '../http/call.ts'
+import { LARGE_BYTES } from '../http/egress.ts'
 import { ownerOf } from '../http/owner.ts'
 import { rehearse } from './dry-run.ts'
 import { deriveRecordHash, fingerprintCall, readIdempotencyKey } from './key.ts'
@@ -123,7 +124,8 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
 
   return async (call, requestedChange, ownOptions = {}) => {
     const { group: customer, caller } = ownerOf(call)
-    const { group, ...options } = { ...ownOptions, customer, caller }
+    const isLarge = call.bytes.length >= LARGE_BYTES
+    const { group, ...options } = { ...ownOptions, customer, caller, isLarge }
     const { prepare, narrowReplay } = ownOptions
     const change = async (tx: Tx): Promise<Answer> => {
       const answer = await requestedChange(tx)
