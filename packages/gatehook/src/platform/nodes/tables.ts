@@ -24,7 +24,7 @@ const nodes: Table = {
   place: 'local',
   belongs: 'installation',
   stays: 'until a node of its name starts after its end, or a day after its last report',
-  ofNodes: true,
+  staysBehind: true,
 }
 
 const deliveryLeases: Table = {
@@ -41,7 +41,7 @@ const deliveryLeases: Table = {
     node: { on: 'node', serves: 'the customers of a node' },
   },
   stays: 'until the node ends',
-  ofNodes: true,
+  staysBehind: true,
 }
 
 export const nodesTables: readonly Table[] = [nodes, deliveryLeases]
