@@ -66,6 +66,8 @@ export interface TestAppOptions {
   readonly log?: Log
   /** Recognizes restored data, as `gatehook start` does. */
   readonly recognition?: AppOptions['recognition']
+  /** Holds the SQLite file, as `gatehook start` does. */
+  readonly ownership?: AppOptions['ownership']
 }
 
 /** Opens an app. Its requests have a test key with every scope of customers. */
@@ -86,10 +88,10 @@ export async function openService(
   const clock = options.clock && { clock: options.clock }
   const seed = options.seed ?? false
   const log = options.log ?? quietLog
-  const { recognition } = options
-  const recognizing = recognition && { recognition }
+  const { recognition, ownership } = options
+  const started = { ...(recognition && { recognition }), ...(ownership && { ownership }) }
   t.after(cheapenHashes())
-  const app = checked(await openApp({ config, service, log, seed, ...clock, ...recognizing }))
+  const app = checked(await openApp({ config, service, log, seed, ...clock, ...started }))
   t.after(() => app.close())
   // Keys of tests record no events, so that lists contain the events of the test only.
   const { record: _, ...silent } = app.administration

@@ -12,14 +12,14 @@ export async function assembleTableWork(
   { service, indexes }: Pick<PreparedDatabase, 'service' | 'indexes'>,
   { queue }: { readonly queue: JobQueue },
 ): Promise<readonly Component[]> {
-  const { db, clock } = foundation
+  const { db, clock, fillsRows = true } = foundation
   const { enqueue } = queue
   const createFillLane = (rest: number) => {
     const handlers = createRefillHandlers({ ...foundation, service, rest })
     return createJobLane(foundation, { lane: 'fill', handlers, queue })
   }
   // No other process writes, so the rows are complete before the first request.
-  if (!db.dialect.shared) await createFillLane(0).runDue()
+  if (!db.dialect.shared && fillsRows) await createFillLane(0).runDue()
   const { handlers, polled } = indexes
   // A build continues in the database.
   const indexLane = createJobLane(foundation, { lane: 'index', handlers, queue, drainLimitMs: 0 })

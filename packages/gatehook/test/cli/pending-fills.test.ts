@@ -5,6 +5,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { databases, freshUrl, openForTest } from '../../../../test/rig/databases.ts'
+import { wallClock } from '../../src/kernel/clock.ts'
+import { systemRandom } from '../../src/kernel/random.ts'
+import { createEnqueue, enqueueNamed } from '../../src/platform/jobs/queue.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { gatehook, jsonOf } from './command.ts'
 
@@ -37,7 +40,9 @@ for (const { name } of databases) {
     await jsonOf(place, 'migrate')
     const key = await jsonOf(place, 'keys', 'create', '--name', 'leaked', '--scopes', 'r')
     const db = await openForTest(t, url)
+    const enqueue = createEnqueue({ clock: wallClock, random: systemRandom(), wake() {} })
     await db.write(async (tx) => {
+      await enqueueNamed(tx, enqueue, 'fill', ['notes.length'])
       for (const part of ['columns', 'words']) {
         await tx.run(
           sql`INSERT INTO gh_fills (resource, part, last_key) VALUES ('notes', ${part}, '')`,
@@ -48,6 +53,8 @@ for (const { name } of databases) {
     assert.deepEqual((await jsonOf(place, 'requests')).data, [])
     const pending = async () => (await db.arrays(sql`SELECT part FROM gh_fills`)).length
     assert.equal(await pending(), 2, 'a node completes the rows')
+    const jobs = await db.arrays(sql`SELECT name, state FROM gh_jobs`)
+    assert.deepEqual(jobs, [['notes.length', 'waiting']])
     await db.migrate((_tx, ddl) => ddl('DROP TABLE gh_words_notes'))
     const refused = await gatehook(place, 'keys', 'list')
     assert.deepEqual([refused.exit, /lacks table gh_words_notes/.test(refused.stderr)], [1, true])

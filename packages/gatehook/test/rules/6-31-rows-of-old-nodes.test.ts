@@ -5,11 +5,12 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { migratedUrl } from '../../../../test/rig/databases.ts'
+import { migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { resource } from '../../src/declare/resources/resource.ts'
 import { type Service, service } from '../../src/declare/resources/service.ts'
+import { openDatabase } from '../../src/platform/storage/open.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { f } from '../../src/protocol/fields/f.ts'
 
@@ -45,6 +46,7 @@ const open = async (t: TestContext, declared: Service, url: string) => {
   const opened = await openService(t, url.startsWith('sqlite') ? 'sqlite' : 'postgres', {
     service: declared,
     url,
+    ownership: { takesOver: false },
   })
   return { ...opened, ...opened.as(await opened.key(KEY)) }
 }
@@ -151,26 +153,41 @@ test('a row that own code cannot compute stays, and delays no other [postgres]',
   assert.deepEqual(await ids(next, 'double=4'), [second])
 })
 
-test('the next process completes rows of the previous declaration [sqlite]', async (t) => {
-  const url = await migratedUrl(t, 'sqlite')
-  const run = async <T>(declared: Service, use: (app: TestApp) => Promise<T>): Promise<T> => {
-    const app = await open(t, declared, url)
-    const result = await use(app)
-    await app.app.close()
-    return result
-  }
-  const changed = await run(before, (app) => create(app, 'one apple', 1))
-  const removed = await run(after, (app) => create(app, 'two apples', 2))
-  const added = await run(before, async (app) => {
-    await app.patch(`${PATH}/${changed}`, { text: 'one plum', count: 5 })
-    await app.delete(`${PATH}/${removed}`)
-    return create(app, 'three pears', 3)
+/** Leaves the fills as a process does that is killed meanwhile. */
+async function killDuringFills(url: string): Promise<void> {
+  const db = await openDatabase(url, { log: quietLog })
+  const count = await db.write((tx) =>
+    tx.run(sql`UPDATE gh_jobs SET state = 'running', attempt = 1, node = 'killed'
+      WHERE lane = 'fill' AND state = 'waiting'`),
+  )
+  await db.close()
+  assert.equal(count, 2)
+}
+
+for (const isKilled of [false, true]) {
+  const process = isKilled ? 'process after a kill' : 'process'
+  test(`the next ${process} completes rows of the previous declaration [sqlite]`, async (t) => {
+    const url = await migratedUrl(t, 'sqlite')
+    const run = async <T>(declared: Service, use: (app: TestApp) => Promise<T>): Promise<T> => {
+      const app = await open(t, declared, url)
+      const result = await use(app)
+      await app.app.close()
+      return result
+    }
+    const changed = await run(before, (app) => create(app, 'one apple', 1))
+    const removed = await run(after, (app) => create(app, 'two apples', 2))
+    const added = await run(before, async (app) => {
+      await app.patch(`${PATH}/${changed}`, { text: 'one plum', count: 5 })
+      await app.delete(`${PATH}/${removed}`)
+      return create(app, 'three pears', 3)
+    })
+    if (isKilled) await killDuringFills(url)
+    await run(after, async (app) => {
+      assert.deepEqual(await ids(app, 'double=10'), [changed])
+      assert.deepEqual(await ids(app, 'double=6'), [added])
+      assert.deepEqual(await ids(app, 'q=apple'), [])
+      assert.deepEqual(await ids(app, 'q=pear'), [added])
+      await create(app, 'four', 4)
+    })
   })
-  await run(after, async (app) => {
-    assert.deepEqual(await ids(app, 'double=10'), [changed])
-    assert.deepEqual(await ids(app, 'double=6'), [added])
-    assert.deepEqual(await ids(app, 'q=apple'), [])
-    assert.deepEqual(await ids(app, 'q=pear'), [added])
-    await create(app, 'four', 4)
-  })
-})
+}
