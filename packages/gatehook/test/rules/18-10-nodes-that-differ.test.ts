@@ -107,8 +107,10 @@ test('System and attention compare the options and declarations of nodes [postgr
   ])
   assert.doesNotMatch(JSON.stringify(differences), /of-the/)
   const { data } = (await admin.get('/admin/attention')).body
+  // On a busy machine it has other items, too.
+  const kinds = data.map(({ kind }: { kind: string }) => kind)
   assert.deepEqual(
-    data.map(({ kind }: { kind: string }) => kind),
+    kinds.filter((kind: string) => kind.endsWith('_differ')),
     ['node_options_differ', 'node_declarations_differ'],
   )
 })

@@ -85,6 +85,10 @@ async function fillsOf(app: Awaited<ReturnType<typeof open>>) {
       const jobs = await eventually(list, (rows) => rows.length > 0 && rows.every(isLater))
       return jobs.map(({ name }) => name).sort()
     },
+    async cancel() {
+      const [{ id } = assert.fail()] = await list()
+      return (await admin.post(`/admin/jobs/${id}/cancel`, {})).body.error
+    },
     /** Lets the jobs look at the nodes at once, until all have ended. */
     async finish() {
       const retry = async () => {
@@ -114,6 +118,7 @@ test('rows of old nodes are completed when the last of these is gone [postgres]'
   const added = await create(old, 'three pears', 3)
   assert.deepEqual(await fills.look(), ['lines words of text 1', 'lines.double'])
   assert.deepEqual(await ids(next, 'double=6'), [], 'the old node runs')
+  assert.equal(await fills.cancel(), 'invalid_state')
 
   await old.app.close()
   await fills.finish()

@@ -111,7 +111,7 @@ const KINDS = {
   deletion: ofDeletion,
   /** Its input has values of the person, in which it finds their other occurrences. */
   erasure: { ...ofDeletion, isPersonal: true },
-  fill: { ...ofService, lane: 'fill' },
+  fill: { ...ofService, lane: 'fill', notCanceled: 'Its rows would lack their values.' },
   index: { ...ofService, lane: 'index' },
 } as const satisfies Readonly<Record<string, JobPolicy>>
 
