@@ -1,11 +1,13 @@
 /** The log of SQLite is copied on a thread, and begins again under a load without a pause. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freshFolder, openForTest } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
+import { createCheckpoints } from '../../src/platform/storage/sqlite-checkpoints.ts'
 import { Connection } from '../../src/platform/storage/sqlite-connection.ts'
 
 const MIB = 1_048_576
@@ -56,4 +58,27 @@ test('a commit copies the last pages of a long log, which begins again', async (
     return statSync(`${file}-wal`).size - before
   }
   await eventually(growth, (bytes) => bytes === 0)
+})
+
+test('a thread that cannot copy starts again after five seconds', async (t) => {
+  let elapsedMs = 0
+  let looks = 0
+  const get = () => {
+    looks++
+    return { log: 4_000, checkpointed: 0 }
+  }
+  const missing = join(await freshFolder(), 'missing', 'gatehook.db')
+  const clock = { elapsedMs: () => elapsedMs }
+  const checkpoints = createCheckpoints(missing, { get } as unknown as Connection, clock)
+  t.after(() => checkpoints.close())
+  const started = once(process, 'worker')
+  checkpoints.afterCommit()
+  const [thread] = await started
+  await new Promise((resolve) => thread.once('exit', resolve))
+  elapsedMs = 4_999
+  checkpoints.afterCommit()
+  assert.equal(looks, 1)
+  elapsedMs = 5_000
+  checkpoints.afterCommit()
+  assert.equal(looks, 2)
 })

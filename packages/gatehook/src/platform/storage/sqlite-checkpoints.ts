@@ -69,7 +69,9 @@ export function createCheckpoints(
     thread.unref() // lets the process exit
     thread.on('message', onCopied)
     const onEnd = () => {
-      if (worker === thread) void end()
+      if (worker !== thread) return
+      nextLookMs = clock.elapsedMs() + FAILED_MS
+      void end()
     }
     thread.on('error', onEnd)
     thread.on('exit', onEnd)
