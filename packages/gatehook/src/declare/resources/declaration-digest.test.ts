@@ -52,6 +52,12 @@ for (const [name, part, variant] of variants) {
   })
 }
 
+test('a resource of the name `service` hides no difference of the service', () => {
+  const digest = (host: string, max: number) =>
+    digestDeclaration({ host, resources: [{ name: 'service', max }] } as never).service
+  assert.equal(new Set([digest('a', 1), digest('b', 1), digest('a', 2)]).size, 3)
+})
+
 test('an object that contains itself has a digest', () => {
   const cyclic: Record<string, unknown> = { list: [/a/u, new Map([['k', 1n]])] }
   cyclic.self = cyclic

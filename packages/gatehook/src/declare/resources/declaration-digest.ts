@@ -8,11 +8,15 @@ import type { ServiceDefinition } from './service.ts'
 
 const DIGEST_CHARACTERS = 12
 
-/** Returns a digest for each resource by its name, and for all else as `service`. */
+/**
+ * Returns a digest for each resource by its name, and for all else as `service`, which a resource
+ * of that name shares.
+ */
 export function digestDeclaration(definition: ServiceDefinition): Record<string, string> {
   const { resources, mail: _, ...rest } = definition
-  const parts = [['service', rest] as const, ...resources.map((part) => [part.name, part] as const)]
-  return Object.fromEntries(parts.map(([name, part]) => [name, digestOf(part)]))
+  const parts: Record<string, unknown[]> = { service: [rest] }
+  for (const part of resources) (parts[part.name] ??= []).push(part)
+  return Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, digestOf(part)]))
 }
 
 function digestOf(part: unknown): string {
