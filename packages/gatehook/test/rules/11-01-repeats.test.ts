@@ -217,6 +217,7 @@ eachMigrated('a response with a secret is stored encrypted, for one hour', async
     method: 'POST',
     path: '/x',
     version: undefined,
+    bytes: new Uint8Array(),
     body: {},
     query: Query.empty,
     rawHeaders: ['Idempotency-Key', 'k'],

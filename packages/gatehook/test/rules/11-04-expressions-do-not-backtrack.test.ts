@@ -70,6 +70,8 @@ const REVIEWED: readonly string[] = [
   // A number at one place: each part begins with a character that the part before it excludes.
   String.raw`/0[xX][0-9A-Fa-f]+|[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?/y`,
   // Each repetition has the same three characters, and nothing follows.
+  // For patterns of schemas: each part ends at a character that it excludes.
+  String.raw`/^\^(\w+)\[[^\]]+\]\{(\d+)\}\$$/`,
   '/(?:%[0-9a-f]{2})+/g',
   // White space, then another character, then up to the last colon.
   // Digits follow a colon, so that each character is read at most twice.

@@ -224,6 +224,31 @@ for (const [name, { prepare, send, fits, exceeds }] of Object.entries(kinds)) {
 }
 
 eachService(
+  'the repeat of a change has its large response, while the caller reads it',
+  async ({ post }) => {
+    const headers = { 'idempotency-key': 'large' }
+    const first = await post('/api/v1/texts', { count: 1_000_000 }, headers)
+    assert.equal(first.status, 200, first.text.slice(0, 300))
+    const repeats = await Promise.all(
+      Array.from({ length: 3 }, (_, n) =>
+        post(
+          '/api/v1/texts',
+          { count: 1_000_000 },
+          { 'idempotency-key': n < 2 ? 'large' : 'other' },
+        ),
+      ),
+    )
+    for (const { status, text } of repeats) {
+      assert.ok(status === 409 || text === first.text, `${status} ${text.slice(0, 300)}`)
+    }
+    const repeat = await post('/api/v1/texts', { count: 1_000_000 }, headers)
+    assert.deepEqual([repeat.status, repeat.text], [200, first.text])
+    assert.equal(repeat.headers['idempotent-replayed'], 'true')
+  },
+  { service: office },
+)
+
+eachService(
   'deliveries count: with 50 webhooks a change has at most 400 events',
   async (app) => {
     const { db } = app.app

@@ -35,6 +35,7 @@ const callOf = (key: string) =>
     version: undefined,
     query: Query.empty,
     body: {},
+    bytes: new Uint8Array(),
     rawHeaders: ['Idempotency-Key', key],
     principal: { scope: scopeOf(1, 'live'), kind: 'key', subject: 's', scopes: new Set() },
   }) as unknown as Call

@@ -181,6 +181,8 @@ export class Exchange implements Call {
   closing = false
   /** The hold of a large response, which is counted before it is sent. */
   hold: Hold | undefined = undefined
+  /** Whether the response was announced as a large one, which can be refused like a read. */
+  isLarge = false
   /** The hold of the body, until the handler has answered. */
   bodyHold: Holding | undefined = undefined
   /** The stage that the request has reached; a failure concerns it. */
@@ -263,6 +265,7 @@ export class Exchange implements Call {
   }
 
   async beginLarge(): Promise<LargeResponse> {
+    this.isLarge = true
     const { egress } = this.context
     const owner = ownerOf(this)
     await egress.large.begin(this.response, owner)

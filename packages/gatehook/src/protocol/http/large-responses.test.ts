@@ -12,7 +12,7 @@ test('beside others, and not alone, a customer rests after a large response', as
     const response = {}
     await large.begin(response, { group: 'a', caller: 'a' })
     built.push(name)
-    share.addWork('a', 50)
+    share.addWork('a', 25)
     large.end(response)
   }
   const advance = async (ms: number) => {
@@ -25,7 +25,7 @@ test('beside others, and not alone, a customer rests after a large response', as
   share.note('b')
   await build('third')
   const fourth = build('fourth')
-  await advance(449)
+  await advance(599)
   assert.deepEqual(built, ['first', 'second', 'third'])
   await advance(1)
   await fourth

@@ -89,11 +89,12 @@ const RESPONSE_TOO_LARGE = 'The response would be larger than 8 MiB. Request a s
 
 /**
  * Counts a large response before it is sent (§11.5). If the caller has too many unread bytes, a
- * read is rejected with 503; the response to a change is sent in any case.
+ * read is rejected with 503, also one of a stored response; that of a change is sent in any case.
  */
 function admit(exchange: Exchange, answer: Answer): Answer {
   const body = answer.json ?? answer.raw
-  if (body === undefined || body.length < LARGE_BYTES || exchange.method !== 'GET') return answer
+  const isRead = exchange.method === 'GET' || exchange.isLarge
+  if (body === undefined || body.length < LARGE_BYTES || !isRead) return answer
   const { egress } = exchange.context
   const bytes = Buffer.byteLength(body)
   const owner = ownerOf(exchange)

@@ -32,6 +32,7 @@ import {
   reopenRecord,
   storeResponse,
 } from './store.ts'
+import { readStoredResponse } from './stored-response.ts'
 import { RESPONSE_PURPOSE, responseRow } from './tables.ts'
 
 /** The outcome in another system. A repeat gets a `known` one; `none`: it left no effect. */
@@ -93,7 +94,8 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
         }
         const record = await findRecord(tx, scope, ids, now)
         if (!record) throw inProgress()
-        if (record.answer || !keys.accepted.some(matches(call, record))) return { record }
+        if (record.answer_bytes !== null || !keys.accepted.some(matches(call, record)))
+          return { record }
         if (record.expires_at - repeatableMs(options) > now) throw inProgress()
         if (!options.isRepeatable) throw new Failure('outcome_unknown')
         if (!(await reclaimRecord(tx, scope, record, expiresAt))) throw inProgress()
@@ -102,11 +104,9 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
       { customer, caller },
     )
   }
-  const replay = (call: Call, record: IdempotencyRecord): Promise<Answer> => {
+  const replay = async (call: Call, record: IdempotencyRecord): Promise<Answer> => {
     if (!keys.accepted.some(matches(call, record))) throw new Failure('idempotency_key_reused')
-    const row = responseRow(call.principal!.scope, record.id)
-    const text = vault.decrypt(RESPONSE_PURPOSE, row, record.answer!).toString()
-    return replayOutcome(call, db, readOutcome(text))
+    return replayOutcome(call, db, readOutcome(await readStoredResponse(deps, call, record)))
   }
   /**
    * Stores the outcome for repeats, or releases the record. After an unknown outcome the record

@@ -34,6 +34,7 @@ import {
   type RecordClaim,
   storeResponse,
 } from './store.ts'
+import { readStoredResponse } from './stored-response.ts'
 import { RESPONSE_PURPOSE, responseRow } from './tables.ts'
 import { setRequestOf } from './transaction-request.ts'
 
@@ -90,9 +91,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
   ): Promise<Answer> => {
     const matches = (key: KeyObject) => fingerprintCall(key, call).equals(record.fingerprint)
     if (!fingerprintKeys.accepted.some(matches)) throw new Failure('idempotency_key_reused')
-    if (!record.answer) throw inProgress()
-    const row = responseRow(call.principal!.scope, record.id)
-    const text = vault.decrypt(RESPONSE_PURPOSE, row, record.answer).toString()
+    const text = await readStoredResponse({ db, vault }, call, record)
     return replayOutcome(call, db, readOutcome(text), narrowReplay)
   }
 

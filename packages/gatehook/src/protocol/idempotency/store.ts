@@ -15,14 +15,16 @@ export interface IdempotencyRecord {
   readonly id: Uint8Array
   /** HMAC of the request's body. */
   readonly fingerprint: Uint8Array
-  /** The encrypted response; null until it is stored. */
-  readonly answer: Uint8Array | null
+  /** The size of the encrypted response; null until it is stored. */
+  readonly answer_bytes: number | null
   /** Epoch milliseconds. */
   readonly expires_at: number
 }
 
-const find = prepareStatement(`SELECT id, fingerprint, answer, expires_at FROM gh_idempotency
-  WHERE scope = ? AND id IN (?, ?, ?) AND expires_at > ? LIMIT 1`)
+const find = prepareStatement(`SELECT id, fingerprint, octet_length(answer) AS answer_bytes,
+    expires_at
+  FROM gh_idempotency WHERE scope = ? AND id IN (?, ?, ?) AND expires_at > ? LIMIT 1`)
+const findAnswer = prepareStatement('SELECT answer FROM gh_idempotency WHERE scope = ? AND id = ?')
 /** Claims a record unless another day has one of the same request. */
 const CLAIM = {
   table: 'gh_idempotency',
@@ -50,6 +52,12 @@ export const findRecord = (from: Reader, scope: number, ids: RecordIds, now: num
   from.get<Record<string, never> & IdempotencyRecord>(
     find([scope, ids.current, ...ids.others, now]),
   )
+
+/** Returns the encrypted response of a record; undefined if it has none. */
+export async function readAnswer(from: Reader, scope: number, id: Uint8Array) {
+  const row = await from.get<{ answer: Uint8Array | null }>(findAnswer([scope, id]))
+  return row?.answer ?? undefined
+}
 
 export interface RecordClaim {
   readonly scope: number
