@@ -39,7 +39,7 @@ test('a node that ended in order is named, and for an hour [postgres]', async (t
   const [item, ...others] = await readItems()
   assert.deepEqual(others, [])
   assert.deepEqual([item?.kind, item?.severity], ['nodes_missing', 'info'])
-  const ended = [{ name: 'api-2', ended_at: endedAt, how: 'in_order' }]
+  const ended = [{ ended_at: endedAt, how: 'in_order' }]
   assert.deepEqual(item?.facts, { running: 2, ended })
   await pass(HOUR_MS)
   assert.deepEqual(await readItems(), [])

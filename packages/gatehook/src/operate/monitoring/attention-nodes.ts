@@ -68,8 +68,8 @@ export const missingNodes: AttentionKind = async ({ nodes, endedNodes }, now) =>
   if (!last) return []
   const facts = {
     running: running.filter(({ state }) => state !== 'gone').length,
-    ended: missing.slice(-ITEMS_MAX).map(({ name, endedAt, isKilled }) => ({
-      name,
+    // Without names, which are gone after a minute (§18.10).
+    ended: missing.slice(-ITEMS_MAX).map(({ endedAt, isKilled }) => ({
       ended_at: isoTime(endedAt),
       how: isKilled ? 'silent' : 'in_order',
     })),

@@ -16,11 +16,11 @@ const itemsOf = ({ facts }: AttentionRow, name: string): readonly Record<string,
 
 const missingNodes = (row: AttentionRow): string =>
   itemsOf(row, 'ended')
-    .map(({ name, ended_at: at, how }) => {
+    .map(({ ended_at: at, how }) => {
       const verb = how === 'silent' ? 'reported last' : 'ended'
-      return `${name} ${verb} ${ago(String(at), slowNow().value)}`
+      return `one ${verb} ${ago(String(at), slowNow().value)}`
     })
-    .join(', node ')
+    .join(', ')
 
 const differencesOf = (row: AttentionRow): string =>
   (itemsOf(row, 'differences') as unknown as readonly DifferenceFacts[])
@@ -54,9 +54,8 @@ export const NODE_NOTICES: Readonly<Record<string, Words>> = {
     word: 'Fewer nodes',
     sentence: (row) => (
       <>
-        Node {missingNodes(row)} and {itemsOf(row, 'ended').length === 1 ? 'has' : 'have'} not come
-        back; <b>{count(fact(row, 'running'), 'node')}</b>{' '}
-        {fact(row, 'running') === 1 ? 'runs' : 'run'}.
+        Of the nodes {missingNodes(row)}, not back since;{' '}
+        <b>{count(fact(row, 'running'), 'node')}</b> {fact(row, 'running') === 1 ? 'runs' : 'run'}.
       </>
     ),
     link,
