@@ -10,9 +10,9 @@ import { adminOf } from '../monitoring/admin.ts'
 const PROBES = ['/healthz', '/readyz', '/readyz?for=read', '/metrics']
 const unavailable = () => Promise.reject(new Failure('storage_unavailable'))
 
-/** Real time advances by 5 s per call, the time for which a check of the database is cached. */
+/** Real time advances by 5 s per probe, the time for which a check of the database is cached. */
 let elapsedMs = 0
-const clock = { now: () => Date.UTC(2026, 10, 1), elapsedMs: () => (elapsedMs += 5_000) }
+const clock = { now: () => Date.UTC(2026, 10, 1), elapsedMs: () => elapsedMs }
 
 async function openLogged(t: TestContext, kind: 'sqlite' | 'postgres') {
   const lines: string[] = []
@@ -34,7 +34,10 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     const { app, as } = service
     const probe = async () => {
       for (let count = 0; count < 3; count++) {
-        for (const path of PROBES) await as(undefined).get(path)
+        for (const path of PROBES) {
+          elapsedMs += 5_000
+          await as(undefined).get(path)
+        }
       }
     }
     await probe()
@@ -58,8 +61,12 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     const admin = await adminOf(service)
     const { write } = service.app.db
     service.app.db.write = unavailable
-    for (let count = 0; count < 60; count++) await service.as(undefined).get('/readyz')
+    for (let count = 0; count < 60; count++) {
+      elapsedMs += 5_000
+      await service.as(undefined).get('/readyz')
+    }
     service.app.db.write = write
+    elapsedMs += 5_000
     const { text } = await admin.get('/metrics')
     assert.match(text, /^gatehook_http_probes_total\{route="\/readyz",status="503"\} 60$/m)
     for (const name of ['requests_total', 'request_duration_seconds_count']) {

@@ -5,12 +5,13 @@ import { Failure } from '../../src/kernel/failure.ts'
 
 /** Real time advances by 5 s per check, the time for which a database check is cached. */
 let elapsedMs = 0
-const clock = { now: () => Date.UTC(2026, 10, 1), elapsedMs: () => (elapsedMs += 5_000) }
+const clock = { now: () => Date.UTC(2026, 10, 1), elapsedMs: () => elapsedMs }
 
 const READY = [200, 'ready', []]
 
 /** Returns the status code, the status and the failed checks. */
 async function readiness({ as }: TestApp, path: string) {
+  elapsedMs += 5_000
   const { status, headers, body } = await as(undefined).get(path)
   assert.equal(headers['cache-control'], 'no-store')
   return [status, body.status, body.reasons.map(({ check }: { check: string }) => check)]
