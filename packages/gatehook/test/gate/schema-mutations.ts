@@ -131,6 +131,9 @@ const members: readonly Mutation[] = [
   ),
   breaks('a new default', [[`${OC}/currency/default`, 'USD']], 'is "USD" instead of "EUR"'),
   breaks('no default', [[`${OC}/currency/default`]], 'is removed instead of "EUR"'),
+  breaks('a new default behind a scope', [[`${UC}/name/x-default`, 'b']], 'is "b" instead of "a"', [
+    [`${UC}/name/x-default`, 'a'],
+  ]),
 ]
 
 const forms: readonly Mutation[] = [

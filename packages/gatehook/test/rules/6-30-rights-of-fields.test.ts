@@ -193,6 +193,17 @@ eachService(
     assert.equal(row.properties.salary['x-read-scope'], 'salaries:read')
     assert.equal(create.properties.salary['x-write-scope'], 'salaries:write')
     assert.equal(create.properties.pin.writeOnly, true)
+    // Some generated clients send each `default`, which is 422 for callers without the scope.
+    const written = create.properties
+    const defaults = [written.salary, written.grade].map((field) => [
+      'default' in field,
+      field['x-default'],
+    ])
+    assert.deepEqual(defaults, [
+      [false, 0],
+      [false, 'a'],
+    ])
+    assert.equal(written.pin.default, '0000')
     const { text } = await as(undefined).get('/docs/v2/employees.md')
     assert.match(text, /Only callers with the scope `salaries:write` write it/)
     const overview = await as(await key({ scopes: ['admin'], mode: 'live' })).get(

@@ -166,6 +166,7 @@ const changedValue: Readonly<Record<string, (value: never) => unknown>> = {
   type: () => 'different',
   'x-read-scope': () => 'different:read',
   'x-write-scope': () => 'different:write',
+  'x-default': () => 'different',
 }
 
 /** They change nothing that callers depend on. */

@@ -6,7 +6,7 @@
 
 import { TEXT_KIND } from '../../protocol/fields/json-schema.ts'
 import { escapePointer } from '../../protocol/fields/reading.ts'
-import { READ_SCOPE, UNIT, WRITE_SCOPE } from '../../protocol/fields/schema.ts'
+import { READ_SCOPE, SCOPED_DEFAULT, UNIT, WRITE_SCOPE } from '../../protocol/fields/schema.ts'
 import { componentName, isEqual, listOf, type Node, nodeOf, resolveRef } from './document.ts'
 import {
   additionFinding,
@@ -193,11 +193,15 @@ const isExpandedRow = (schema: Node, form: unknown, oldForm: unknown): boolean =
   componentName(form) !== undefined &&
   componentName(form) === componentName(oldForm)
 
-/** The default is the value of an omitted member of a request. */
+/** Returns the value of an omitted member of a request. */
+const defaultOf = (schema: Node): unknown =>
+  'default' in schema ? schema.default : schema[SCOPED_DEFAULT]
+
 function defaultFindings(before: Node, after: Node, location: SchemaLocation): Finding[] {
-  if (location.direction === 'response' || before.default === undefined) return []
-  if (isEqual(before.default, after.default)) return []
-  const [old, now] = [before.default, after.default].map((value) => JSON.stringify(value))
+  const defaults = [before, after].map(defaultOf)
+  if (location.direction === 'response' || defaults[0] === undefined) return []
+  if (isEqual(...(defaults as [unknown, unknown]))) return []
+  const [old, now] = defaults.map((value) => JSON.stringify(value))
   const sentence = `The default of ${subjectOf(location)} is ${now ?? 'removed'} instead of ${old}.`
   return [breakFinding(`${location.where}/default`, sentence, [old, now])]
 }
@@ -241,7 +245,7 @@ const COMPARED_KEYWORDS: ReadonlySet<string> = new Set(
     'type enum format minimum maximum minLength maxLength minItems maxItems',
     'properties required additionalProperties items oneOf default',
     `$ref title description examples readOnly writeOnly x-open-set ${UNIT} ${TEXT_KIND}`,
-    `${READ_SCOPE} ${WRITE_SCOPE}`,
+    `${READ_SCOPE} ${WRITE_SCOPE} ${SCOPED_DEFAULT}`,
   ].flatMap((words) => words.split(' ')),
 )
 

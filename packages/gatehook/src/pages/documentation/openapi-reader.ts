@@ -4,6 +4,7 @@ import { type FailureCode, failures } from '../../kernel/failure.ts'
 import { type JsonSchema, TEXT_KIND } from '../../protocol/fields/json-schema.ts'
 import type { FieldKind } from '../../protocol/fields/kind.ts'
 import { fieldKinds } from '../../protocol/fields/kinds/table.ts'
+import { SCOPED_DEFAULT } from '../../protocol/fields/schema.ts'
 import { isJsonType } from '../../protocol/http/content-negotiation.ts'
 import { defaultLimits } from '../../protocol/http/exchange.ts'
 import { FIELDS } from '../../protocol/openapi/list-extensions.ts'
@@ -192,7 +193,7 @@ function readBody({ resolve, exampleOf, operation }: OperationSource): BodyView 
 /** Describes a schema's values in a few words: `integer, at least 1`; no bound of the transport. */
 export function typeWords(schema: OpenApiNode): string {
   const types = [schema.type].flat().filter((type) => type !== undefined && type !== 'null')
-  const { minimum, maximum, minLength, maxLength } = schema
+  const { minimum, maximum, minLength, maxLength, default: value = schema[SCOPED_DEFAULT] } = schema
   const isBounded = (bound: unknown) => Math.abs(Number(bound)) < Number.MAX_SAFE_INTEGER
   const isOwnLength = typeof maxLength === 'number' && maxLength < defaultLimits.urlBytes
   const name = schema.enum
@@ -208,7 +209,7 @@ export function typeWords(schema: OpenApiNode): string {
     schema['x-maximum'] !== undefined && `at most ${schema['x-maximum']}`,
     schema.pattern !== undefined && `matches \`${schema.pattern}\``,
     [schema.type].flat().includes('null') && 'or null',
-    schema.default !== undefined && `default \`${JSON.stringify(schema.default)}\``,
+    value !== undefined && `default \`${JSON.stringify(value)}\``,
   ]
   return words.filter((word) => typeof word === 'string' && word !== '').join(', ')
 }

@@ -63,13 +63,21 @@ export function parameterSchema(spec: MemberSpec, context?: SchemaContext): Json
 /** The extensions with the scope that a field needs in responses, and in bodies. */
 export const READ_SCOPE = 'x-read-scope'
 export const WRITE_SCOPE = 'x-write-scope'
+/** The extension with the default of a field that needs a scope in bodies. */
+export const SCOPED_DEFAULT = 'x-default'
 
-/** Returns the schema of a field in bodies. */
-const bodyFieldSchema = (spec: FieldSpec, context: SchemaContext): JsonSchema => ({
-  ...fieldSchema(spec, context),
-  ...(spec.isWriteOnly && { writeOnly: true }),
-  ...(spec.writableBy !== undefined && { [WRITE_SCOPE]: spec.writableBy }),
-})
+/**
+ * Returns the schema of a field in bodies. One that needs a scope has no `default`: some generated
+ * clients send each, which is 422 for callers without the scope.
+ */
+function bodyFieldSchema(spec: FieldSpec, context: SchemaContext): JsonSchema {
+  const schema = fieldSchema(spec, context)
+  if (spec.isWriteOnly) schema.writeOnly = true
+  if (spec.writableBy === undefined) return schema
+  const { default: value, ...rest } = schema
+  const scoped = value === undefined ? {} : { [SCOPED_DEFAULT]: value }
+  return { ...rest, ...scoped, [WRITE_SCOPE]: spec.writableBy }
+}
 
 const objectSchema = <S extends MemberSpec>(
   specs: Readonly<Record<string, S>>,
