@@ -268,7 +268,10 @@ type AnswerOf<R> = R extends { readonly output: infer O } ? O : never
 type AnyObject = Readonly<Record<string, unknown>>
 type EventType<T extends ApiTypes> = (keyof T['events'] & string) | EngineEventType
 
-/** An event with the object after the change. */
+/**
+ * An event with the object after the change. The server sends it in the version to which the key is
+ * pinned, else in the newest: a client with the types of an older version needs a pinned key.
+ */
 export type ApiEvent<T extends ApiTypes, E extends EventType<T>> = E extends unknown
   ? {
       readonly id: string

@@ -245,6 +245,7 @@ function remedyLines(
   for (const migrations of mend.migrations) steps.push(onlineSteps(migrations))
   const hasOlderVersions = verdicts.length > 1 && fresh
   const oldest = verdicts[0]!.version
+  const pin = `gatehook keys update ID --pin ${oldest}`
   const retire = `gatehook versions deprecate ${oldest} --sunset DATE`
   return [
     bold('How to keep the promise'),
@@ -255,7 +256,11 @@ function remedyLines(
     ),
     ...steps.flatMap((step, n) => ['', `  ${n + 1}. ${step[0]}`, ...step.slice(1).map(indent)]),
     '',
-    ...wrap(`Then rerun ${cyan('gatehook check')}; callers of ${versions} notice no change.`),
+    ...wrap(
+      `Then rerun ${cyan('gatehook check')}; callers of ${versions} notice no change in /api and ` +
+        'webhooks.',
+    ),
+    ...wrap(`Pin their keys, or GET /events has the newest shape: ${cyan(pin)}.`),
     ...(hasOlderVersions
       ? wrap(`Two versions are supported at once: ${cyan(retire)} announces the end of ${oldest}.`)
       : []),
