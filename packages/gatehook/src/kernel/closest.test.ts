@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findClosest } from './closest.ts'
+import { closestSentence, findClosest } from './closest.ts'
 
 const candidates = ['PORT', 'HOST', 'TRUST_PROXY', 'WEBHOOK_TIMEOUT_MS', 'RATE_LIMIT']
 
@@ -15,6 +15,11 @@ const rows: [typed: string, meant: string | undefined][] = [
   ['SERVICE_HOST', undefined],
   ['', undefined],
 ]
+
+test('a set without a word has a sentence of its own', () => {
+  assert.equal(closestSentence('owner', []), 'There are none.')
+  assert.equal(closestSentence('owner', ['lender']), 'There are: lender.')
+})
 
 for (const [typed, meant] of rows) {
   test(`${typed || '(nothing)'} is closest to ${meant ?? 'no candidate'}`, () => {

@@ -55,6 +55,7 @@ export const missingField = (name: string, fields: object): string =>
 
 /** Returns the sentence after one that rejects a word: the closest candidate, or all of them. */
 export function closestSentence(word: string, candidates: readonly string[]): string {
+  if (candidates.length === 0) return 'There are none.'
   const closest = findClosest(word, candidates)
   return closest === undefined ? `There are: ${candidates.join(', ')}.` : `Did you mean ${closest}?`
 }

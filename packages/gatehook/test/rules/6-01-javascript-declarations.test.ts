@@ -94,7 +94,10 @@ test('a bound and a right that are undefined do not open a field or a resource',
       resources: [resource('doors', plain({ ...base, access: { ...access, ...more } }))],
     })
   const serve = (more: object) => service(plain({ name: 's', versions, resources: [], ...more }))
-  const calls: readonly [RegExp, () => unknown][] = [
+  const row = (sentence: RegExp, more: object) => [sentence, () => serve(more)] as const
+  const url = 'https://mit.example'
+  serve({ vendor: 'acme-shop', license: { name: 'MIT', url }, contact: { name: 'Ann', url } })
+  const calls: readonly (readonly [RegExp, () => unknown])[] = [
     [/\.max\(\) is a number/, () => declare(f.string().max(plain(undefined)))],
     [/\.max\(\) is a number/, () => declare(f.array(f.string(), plain({ max: '10' })))],
     [/\.max\(\) is a number/, () => declare(f.json().max(Number.NaN))],
@@ -107,7 +110,13 @@ test('a bound and a right that are undefined do not open a field or a resource',
     [/access\.create: a scope is a text/, () => open({ create: true })],
     [/access\.persons is 'read' or 'write'/, () => open({ persons: 'all' })],
     [/migrations is an array/, () => serve({ migrations: [{ number: 1, name: 'a', sql: 1 }] })],
-    [/vendor is a text/, () => serve({ vendor: 7 })],
+    ...[7, '', 'a/b', 'a b', 'a+b'].map((vendor) => row(/vendor is a text/, { vendor })),
+    ...[null, 7, {}, { name: 'MIT', url: 'mit' }, { name: 'MIT', identifier: 'MIT', url }].map(
+      (license) => row(/license has a name/, { license }),
+    ),
+    ...[7, {}, { name: 'Ann', email: 'ann' }, { name: 'Ann', url: '/ann' }].map((contact) =>
+      row(/contact has a name/, { contact }),
+    ),
     [/claims is a function/, () => serve({ claims: {} })],
   ]
   for (const [sentence, call] of calls) assert.throws(call, sentence)

@@ -121,6 +121,14 @@ eachMigrated('a new tuple on a table in use needs a reviewed migration', async (
   await migrateService(db, declare(pairs, [{ number: 1, name: 'unique', table: 'stays', sql }]))
 })
 
+test('two checks of one name are a mistake', () => {
+  const again = declared.check('days_in_order', () => true, 'the days have no order')
+  assert.throws(
+    () => service({ name: 'inn', versions, resources: [again] }),
+    /\.check\(days_in_order\) is declared twice/,
+  )
+})
+
 test('a tuple has declared fields, each once', () => {
   const declare = (unique: unknown) =>
     service({ name: 'inn', versions, resources: [stays(unique as never)] })

@@ -79,6 +79,10 @@ export function findResourceMistakes(
   for (const action of duplicatesIn(resource.actions.map((action) => action.name))) {
     mistakes.push(`action ${action} is declared twice`)
   }
+  const checkNames = resource.checks.flatMap(({ checkName }) => checkName ?? [])
+  for (const check of duplicatesIn(checkNames)) {
+    mistakes.push(`.check(${check}) is declared twice`)
+  }
   const verbs = ['created', 'updated', 'deleted', ...(resource.softDeletion ? ['restored'] : [])]
   const types = verbs.map((verb) => `${resource.singular}.${verb}`)
   for (const type of resource.events.filter((event) => !types.includes(event))) {

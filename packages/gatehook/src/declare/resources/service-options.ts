@@ -1,5 +1,6 @@
 /** The options of `service({…})`, and the mistakes of their form. */
 import type { ClaimsHook } from '../../identity/people/person.ts'
+import { isWebUrl } from '../../kernel/uri.ts'
 import { reportMistakes, reportUnknown } from '../../protocol/fields/declaration-mistakes.ts'
 import type { VersionOptions } from '../versions/declaration.ts'
 import { declaredMembers } from './declared-members.ts'
@@ -55,14 +56,37 @@ export interface ServiceContact {
   readonly email?: string
 }
 
+/** The characters of media types that both `Accept` and `Content-Type` have without quotes. */
+const VENDOR = /^[a-z0-9][a-z0-9._-]{0,63}$/i
+
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
+const isOptionalUrl = (value: unknown): boolean =>
+  value === undefined || (typeof value === 'string' && isWebUrl(value))
+
+/** Returns whether the OpenAPI document with the license is valid. */
+const isLicense = (given: unknown): boolean => {
+  if (!isObject(given)) return false
+  const { name, identifier, url } = given as Partial<ServiceLicense>
+  const isIdentified = identifier === undefined || (isText(identifier) && url === undefined)
+  return isText(name) && isIdentified && isOptionalUrl(url)
+}
+
+/** Returns whether the OpenAPI document with the contact is valid. */
+const isContact = (given: unknown): boolean => {
+  if (!isObject(given)) return false
+  const { name, url, email } = given as Partial<ServiceContact>
+  const hasEmail =
+    email === undefined || (typeof email === 'string' && /^[^\s@]+@[^\s@]+$/.test(email))
+  return isText(name) && isOptionalUrl(url) && hasEmail
+}
 
 /** Reports members that are unknown, missing or have no form. Returns the valid ones. */
 export function readServiceOptions(options: Partial<ServiceOptions> | undefined): ServiceOptions {
   reportUnknown('service', options, declaredMembers.service)
   const { name, versions, resources, migrations = [] } = options ?? {}
   const { events = [], externalEvents = [] } = options ?? {}
-  const { vendor = '', claims, oauth, scopes = [] } = options ?? {}
+  const { vendor = 'gatehook', license, contact, claims, oauth, scopes = [] } = options ?? {}
   const documentScopes = oauth?.documents?.scopes ?? []
   const hasVersions = isObject(versions) && Object.values(versions!).every(isObject)
   const hasResources = Array.isArray(resources)
@@ -82,7 +106,14 @@ export function readServiceOptions(options: Partial<ServiceOptions> | undefined)
       "externalEvents is an array of types: ['payment.succeeded'], or { event: event(…) }",
     !hasMigrations &&
       "migrations is an array: [{ number: 1, name: 'note becomes memo', sql: 'ALTER TABLE …' }]",
-    typeof vendor !== 'string' && 'vendor is a text',
+    !(typeof vendor === 'string' && VENDOR.test(vendor)) &&
+      'vendor is a text of letters, digits, ".", "_" and "-": \'acme\'',
+    license !== undefined &&
+      !isLicense(license) &&
+      "license has a name, and an SPDX identifier or a URL: { name: 'MIT', identifier: 'MIT' }",
+    contact !== undefined &&
+      !isContact(contact) &&
+      "contact has a name, and a URL or an address: { name: 'Support', email: 'api@example.com' }",
     claims !== undefined && typeof claims !== 'function' && 'claims is a function',
     !isTexts(scopes) && "scopes is an array of scopes: ['reports:read']",
     !isTexts(documentScopes) && 'oauth.documents.scopes is an array of scopes',
