@@ -1,7 +1,7 @@
 /** §18.11: which values of a person an erasure searches for in the data of others. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PersonValues } from '../../src/operate/erasure/person-values.ts'
+import { PersonValues, ValueSearch } from '../../src/operate/erasure/person-values.ts'
 
 const valuesOf = (kind: 'name' | 'other', ...values: readonly unknown[]) => {
   const person = new PersonValues({ id: '1', resource: 'members' })
@@ -33,4 +33,82 @@ test('a long sign-in name is found in an audit row', () => {
   assert.equal(values.isName(name.toUpperCase()), true)
   assert.equal(values.isNamedIn(JSON.stringify({ before: { email: name } })), true)
   assert.equal(values.isName(`c${name}`), false)
+})
+
+test('an address is no part of a longer one', () => {
+  const values = valuesOf('name', 'Ann@example.com')
+  for (const text of [
+    ...['mary-ann@example.com', 'ann@example.com.au', 'x+ann@example.com', "o'ann@example.com"],
+    ...['/members?email=mary%2Dann%40example.com', '{"to":"ann@example.community"}'],
+  ]) {
+    assert.equal(values.names(text), false, text)
+    assert.equal(values.mentions(text), false, text)
+  }
+  for (const text of [
+    ...['{"to":"ann@example.com"}', 'No mailbox ann@example.com.', "'ann@example.com'"],
+    ...['/members?email=ann%40example.com&a=1', 'a=1&email=ann@example.com', 'ANN@example.com, b'],
+  ]) {
+    assert.equal(values.names(text), true, text)
+  }
+  assert.equal(values.isSearchedBy('/members?q=dear+ann@example.com'), true)
+})
+
+/** Numbers below a bound, the same in each run. */
+function numbers(seed: number): (bound: number) => number {
+  let state = seed
+  return (bound) => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+    return Math.floor((state / 2 ** 31) * bound)
+  }
+}
+
+const SYMBOLS = ['a', 'a', 'b', ' ', ',', '"', 'é', '7']
+
+/** Returns a text that repeats a part of few symbols, so that values overlap. */
+function repeated(next: (bound: number) => number, length: number): string {
+  const part = Array.from({ length: 1 + next(4) }, () => SYMBOLS[next(SYMBOLS.length)]).join('')
+  const tail = next(3) === 0 ? SYMBOLS[next(SYMBOLS.length)] : ''
+  return part.repeat(Math.ceil(length / part.length)).slice(0, length) + tail
+}
+
+/** Searches for a value at each place of a text, as the rule says it. */
+const isWithin = (text: string, value: string): boolean =>
+  [value, JSON.stringify(value).slice(1, -1)].some((needle) =>
+    Array.from(text, (_, at) => at).some(
+      (at) =>
+        text.startsWith(needle, at) &&
+        !/[\p{L}\p{N}]/u.test(text[at - 1] ?? '') &&
+        !/[\p{L}\p{N}]/u.test(text[at + needle.length] ?? ''),
+    ),
+  )
+
+test('a search for any repeated values finds them in steps that are linear in the text', () => {
+  const next = numbers(18_11)
+  let matches = 0
+  for (let round = 0; round < 1_000; round++) {
+    const values = Array.from({ length: 1 + next(12) }, () => repeated(next, 4 + next(12)))
+    const search = new ValueSearch(values)
+    const end = next(3) === 0 ? ` ${values[0]}` : repeated(next, next(60))
+    const text = repeated(next, next(60)) + end
+    const expected = values.some((value) => isWithin(text, value))
+    assert.equal(search.isIn(text), expected, JSON.stringify({ values, text }))
+    assert.ok(search.steps <= 6 * (text.length + 1), String(search.steps))
+    matches += Number(expected)
+  }
+  assert.ok(matches > 100 && matches < 900, String(matches))
+})
+
+test('150 values that repeat one character cost the steps of one', () => {
+  for (const [unit, end] of [
+    ['a', ''],
+    ['a ', 'b'],
+    [',', 'b'],
+    ['a', '@b'],
+  ] as const) {
+    const values = Array.from({ length: 75 }, (_, n) => unit.repeat(n + 4).slice(0, n + 4) + end)
+    const text = `b${unit.repeat(4_000)}`
+    const search = new ValueSearch([...values, ...values.map((value) => `${value}c`)])
+    assert.equal(search.isIn(`${text}%b`), false)
+    assert.ok(search.steps <= 24 * text.length, `${unit}${end}: ${search.steps}`)
+  }
 })

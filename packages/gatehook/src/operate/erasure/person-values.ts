@@ -8,6 +8,7 @@ import { composeText } from '../../kernel/compose.ts'
 import type { RowId } from '../../kernel/row-id.ts'
 import type { Value } from '../../platform/storage/database.ts'
 import type { PersonTrace } from '../../platform/storage/table.ts'
+import { Needles, unitsOf } from './needles.ts'
 
 /** A shorter text occurs in the data of others. */
 const LENGTH_MIN = 4
@@ -44,17 +45,70 @@ const partOf = (text: string): string =>
 /** Whether a stored part may be the beginning of a longer value. */
 const isBeginning = (part: string): boolean => part.length >= LENGTH_MAX - 1
 
-/** Returns the text, and what its percent-encoding means. */
-function readingsOf(text: string): string[] {
-  const folded = fold(text)
+/** Returns a folded text, and what its percent-encoding means. */
+function readingsOf(folded: string, plus: ' ' | '+' = ' '): string[] {
   if (!/[%+]/.test(folded)) return [folded]
   const decode = (bytes: string) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString()
-  const decoded = folded.replaceAll('+', ' ').replace(/(?:%[0-9a-f]{2})+/g, decode)
-  return [folded, fold(decoded)]
+  const decoded = folded.replaceAll('+', plus).replace(/(?:%[0-9a-f]{2})+/g, decode)
+  return decoded === folded ? [folded] : [folded, fold(decoded)]
 }
 
 const rowHash = (table: string, id: RowId): string =>
   hash('sha256', JSON.stringify([table, id]), 'base64url').slice(0, ROW_HASH_CHARACTERS)
+
+const isWord = unitsOf(/[\p{L}\p{N}]/u)
+/** Characters that join the words of an address. */
+const JOINTS = ".'_+-"
+const isAddressPart = (unit: number) => isWord(unit) || JOINTS.includes(String.fromCharCode(unit))
+
+/** Returns a text in which each joint is between two words: no sentence's end, and no quotation. */
+const withoutLooseJoints = (text: string): string =>
+  text.replace(/[.'_+-]+/g, (run, at: number) => {
+    const isInner = at > 0 && isWord(text.charCodeAt(at - 1))
+    return isInner && isWord(text.charCodeAt(at + run.length)) ? run : ' '
+  })
+
+const isAddress = (value: string): boolean => value.includes('@')
+
+/** The search for values in texts. An address is no part of a longer one. */
+export class ValueSearch {
+  readonly #words: Needles
+  readonly #addresses: Needles
+
+  constructor(values: readonly string[]) {
+    const needlesOf = (some: readonly string[], form = (text: string) => text) =>
+      some.flatMap((value) =>
+        // As it is, and as JSON has it.
+        [value, JSON.stringify(value).slice(1, -1)].map((text) => ({
+          text: form(text),
+          isBeginning: isBeginning(value),
+        })),
+      )
+    const { words = [], addresses = [] } = Object.groupBy(values, (value) =>
+      isAddress(value) ? 'addresses' : 'words',
+    )
+    const addressForm = (text: string) => withoutLooseJoints(text).trim()
+    this.#words = new Needles(needlesOf(words), isWord)
+    this.#addresses = new Needles(needlesOf(addresses, addressForm), isAddressPart)
+  }
+
+  /** The steps of all searches, whose number is linear in the texts. */
+  get steps(): number {
+    return this.#words.steps + this.#addresses.steps
+  }
+
+  isIn(text: Value | undefined): boolean {
+    if (typeof text !== 'string') return false
+    const folded = fold(text)
+    return (
+      readingsOf(folded).some((reading) => this.#words.areIn(reading)) ||
+      // A plus joins the words of an address.
+      readingsOf(folded, '+').some(
+        (reading) => isAddress(reading) && this.#addresses.areIn(withoutLooseJoints(reading)),
+      )
+    )
+  }
+}
 
 export class PersonValues implements PersonTrace, PersonFindings {
   readonly id: string
@@ -62,6 +116,8 @@ export class PersonValues implements PersonTrace, PersonFindings {
   readonly #names: Set<string>
   readonly #others: Set<string>
   readonly #formerRows: Set<string>
+  /** The searches for the values, until one is added. */
+  readonly #searches = new Map<'names' | 'mentions' | 'identifies', ValueSearch>()
 
   constructor(
     { id, resource }: Pick<PersonTrace, 'id' | 'resource'>,
@@ -84,7 +140,10 @@ export class PersonValues implements PersonTrace, PersonFindings {
     if (typeof text !== 'string' || text.length < lengthMin) return
     if (this.#names.size + this.#others.size >= VALUES_MAX) return
     const set = kind === 'name' ? this.#names : this.#others
-    set.add(partOf(text))
+    const part = partOf(text)
+    if (set.has(part)) return
+    set.add(part)
+    this.#searches.clear()
   }
 
   hasFormerRow(table: string, id: RowId): boolean {
@@ -97,20 +156,30 @@ export class PersonValues implements PersonTrace, PersonFindings {
   }
 
   names(...texts: readonly (Value | undefined)[]): boolean {
-    return contains(texts, [...this.#names])
+    return this.#isOneIn('names', texts)
   }
 
   mentions(...texts: readonly (Value | undefined)[]): boolean {
-    return contains(texts, [...this.#names, ...this.#others])
+    return this.#isOneIn('mentions', texts)
   }
 
   identifies(text: string): boolean {
-    const long = [...this.#others].filter((value) => value.length >= IDENTIFYING_LENGTH)
-    return contains([text], [...this.#names, ...long])
+    return this.#isOneIn('identifies', [text])
+  }
+
+  #isOneIn(kind: 'names' | 'mentions' | 'identifies', texts: readonly (Value | undefined)[]) {
+    let search = this.#searches.get(kind)
+    if (!search) {
+      const others = kind === 'names' ? [] : [...this.#others]
+      const isFit = (value: string) => kind === 'mentions' || value.length >= IDENTIFYING_LENGTH
+      search = new ValueSearch([...this.#names, ...others.filter(isFit)])
+      this.#searches.set(kind, search)
+    }
+    return texts.some((text) => search.isIn(text))
   }
 
   isNamedIn(json: Value | undefined): boolean {
-    if (typeof json !== 'string' || !contains([json], [...this.#names])) return false
+    if (typeof json !== 'string' || !this.names(json)) return false
     return textsOf(JSON.parse(json)).some((text) => this.isName(text))
   }
 
@@ -120,19 +189,20 @@ export class PersonValues implements PersonTrace, PersonFindings {
 
   isSearchedBy(url: Value | undefined): boolean {
     const [, query = ''] = String(url).split('?', 2)
-    const searched = query.split('&').flatMap((part) => readingsOf(part.split('=', 2)[1] ?? ''))
+    const parts = new Set(query.split('&').map((part) => fold(part.split('=', 2)[1] ?? '')))
+    const searched = [...parts].flatMap((part) => readingsOf(part))
     const values = [...this.#names, ...this.#others]
-    return searched.some(
-      (part) =>
-        part.length >= LENGTH_MIN &&
-        values.some((value) => 2 * part.length >= value.length && value.includes(part)),
-    )
+    const isPart = (part: string) =>
+      part.length >= LENGTH_MIN &&
+      values.some((value) => 2 * part.length >= value.length && value.includes(part))
+    return searched.some(isPart) || this.mentions(...searched)
   }
 
   /** Whether a text or number is one of the values. */
   is(value: string | number): boolean {
-    const part = partOf(String(value))
-    if (typeof value === 'number' && part.length < IDENTIFYING_LENGTH) return false
+    const text = String(value)
+    if (typeof value === 'number' && text.length < IDENTIFYING_LENGTH) return false
+    const part = partOf(text)
     return this.#names.has(part) || this.#others.has(part)
   }
 
@@ -143,28 +213,6 @@ export class PersonValues implements PersonTrace, PersonFindings {
       formerRows: [...this.#formerRows],
     }
   }
-}
-
-/** Returns whether a text contains a value, as it is or as JSON has it. */
-function contains(texts: readonly (Value | undefined)[], values: readonly string[]): boolean {
-  const needles = values.flatMap((value) => [value, JSON.stringify(value).slice(1, -1)])
-  return texts.some(
-    (text) =>
-      typeof text === 'string' &&
-      readingsOf(text).some((reading) => needles.some((needle) => hasWords(reading, needle))),
-  )
-}
-
-const IS_WORD = /[\p{L}\p{N}]/u
-
-/** Whether a text contains a value, or its beginning, that is no part of a longer word. */
-function hasWords(text: string, words: string): boolean {
-  for (let at = text.indexOf(words); at !== -1; at = text.indexOf(words, at + 1)) {
-    const [before = '', after = ''] = [text[at - 1], text[at + words.length]]
-    const isEnd = isBeginning(words) || !IS_WORD.test(after)
-    if (!IS_WORD.test(before) && isEnd) return true
-  }
-  return false
 }
 
 /** Returns the texts in a JSON value. */
