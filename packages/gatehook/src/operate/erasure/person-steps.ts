@@ -12,6 +12,8 @@ import type { RowId } from '../../kernel/row-id.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import { eraseDeliveredEvent } from '../../outbound/deliveries/erased-event.ts'
 import type { BodyRenderer } from '../../outbound/deliveries/outbox.ts'
+import { replaceEmittedObject } from '../../outbound/emissions/store.ts'
+import { emissions } from '../../outbound/emissions/tables.ts'
 import { MAIL_KINDS } from '../../platform/jobs/job.ts'
 import { deleteLostResult, isUnfinished } from '../../platform/jobs/steps-store.ts'
 import { removeJob, replaceJobInput } from '../../platform/jobs/store.ts'
@@ -143,6 +145,8 @@ export function erasingSteps(
     ...personal.rows.map((rows) =>
       ownedStep(db, person, rows, (id) => db.write((tx) => rows.erase(tx, person, id))),
     ),
+    // Before the events: one that a node records meanwhile is found there.
+    rowStep(db, place, emissions, async (row) => erasedEmission(values, row)),
     rowStep(db, place, events, (row) => erasedEvent(deps, person, values, row)),
     rowStep(db, place, jobs, async (row) => erasedJob(deps, person, values, row)),
     rowStep(db, place, idempotencyRecords, async (row) => erasedResponse(deps, values, row)),
@@ -218,14 +222,25 @@ async function erasedEvent(
   }
 }
 
-const ERASED = 'erased'
+/** An event of SQL that no node has recorded is never removed. */
+function erasedEmission(values: PersonValues, { no, object }: NamedCells): RowErasure | undefined {
+  const text = String(object)
+  const erased = withoutValues(text, values)
+  return erased === text ? undefined : (tx) => replaceEmittedObject(tx, Number(no), erased)
+}
 
-/** Replaces the values in an object that declares no members. */
+/** Returns what replaces a value, in the form that a declaration may require of it. */
+function erasedForm(value: string | number): string | number {
+  if (typeof value === 'number') return 0
+  return value.includes('@') ? 'erased@example.invalid' : 'erased'
+}
+
+/** Replaces the values in an object that may declare no members. */
 const withoutValues = (text: string, values: PersonValues): string =>
   values.mentions(text)
     ? JSON.stringify(JSON.parse(text), (_, value) =>
         (typeof value === 'string' || typeof value === 'number') && values.is(value)
-          ? ERASED
+          ? erasedForm(value)
           : value,
       )
     : text

@@ -167,6 +167,7 @@ const emitFunction = (names: SqlNames): string => {
   owner_no bigint;
   owner_id text;
   digest text;
+  key_digest text;
   result text;
   earlier record;
 BEGIN
@@ -177,12 +178,13 @@ ${grantChecks(names)}${argumentChecks(names)}
 ${OBJECT_CHECKS}
   result := ${timeOrderedId('evt_')};
   IF repeat_key IS NOT NULL THEN
+    key_digest := encode(sha256(convert_to(repeat_key, 'UTF8')), 'hex');
     digest := encode(sha256(convert_to(${CANONICAL}, 'UTF8')), 'hex');
   END IF;
   FOR n IN 1..3 LOOP
     INSERT INTO ${qualify('gh_emissions')}
-      (id, scope, type, key, object, object_hash, created_at, txid)
-      VALUES (result, owner_no * 2 + CASE lane WHEN 'live' THEN 1 ELSE 0 END, kind, repeat_key,
+      (id, scope, type, key_hash, object, object_hash, created_at, txid)
+      VALUES (result, owner_no * 2 + CASE lane WHEN 'live' THEN 1 ELSE 0 END, kind, key_digest,
         content, digest, ${CALLED_MS}, pg_current_xact_id()::text::bigint)
       ON CONFLICT DO NOTHING;
     IF FOUND THEN
@@ -190,7 +192,7 @@ ${OBJECT_CHECKS}
     END IF;
     SELECT e.no, e.id, e.object_hash, e.created_at INTO earlier FROM ${qualify('gh_emissions')} e
       WHERE e.scope = owner_no * 2 + CASE lane WHEN 'live' THEN 1 ELSE 0 END AND e.type = kind
-        AND e.key = repeat_key;
+        AND e.key_hash = key_digest;
     CONTINUE WHEN NOT FOUND;
     IF earlier.created_at > ${CALLED_MS} - ${KEY_MS} THEN
       IF earlier.object_hash = digest THEN
@@ -198,8 +200,8 @@ ${OBJECT_CHECKS}
       END IF;
       ${refuse('the key names another object')}
     END IF;
-    UPDATE ${qualify('gh_emissions')} e SET key = NULL
-      WHERE e.no = earlier.no AND e.key = repeat_key;
+    UPDATE ${qualify('gh_emissions')} e SET key_hash = NULL
+      WHERE e.no = earlier.no AND e.key_hash = key_digest;
   END LOOP;
   ${raise('40001', "'gatehook_emit: another transaction uses the key'")}
 END`,

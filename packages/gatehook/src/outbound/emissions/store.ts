@@ -122,9 +122,9 @@ export const lockEmissions = (tx: Tx, nos: readonly number[]) =>
 
 const leave = prepareStatement(`UPDATE gh_emissions
   SET object = '', held_at = NULL, problem = NULL, expires_at = created_at + CAST(? AS BIGINT)
-  WHERE no = ANY (CAST(? AS BIGINT[])) AND key IS NOT NULL`)
+  WHERE no = ANY (CAST(? AS BIGINT[])) AND key_hash IS NOT NULL`)
 const remove = prepareStatement(
-  'DELETE FROM gh_emissions WHERE no = ANY (CAST(? AS BIGINT[])) AND key IS NULL',
+  'DELETE FROM gh_emissions WHERE no = ANY (CAST(? AS BIGINT[])) AND key_hash IS NULL',
 )
 
 /** Ends the wait of emissions: rows with a key stay without their objects. */
@@ -159,6 +159,10 @@ interface HeldEmission {
   readonly problem: string
   readonly held_at: number
 }
+
+/** Replaces the object of an emission that waits or is held. */
+export const replaceEmittedObject = (tx: Tx, no: number, object: string) =>
+  tx.run(sql`UPDATE gh_emissions SET object = ${object} WHERE no = ${no} AND expires_at IS NULL`)
 
 /** Lists held emissions, the oldest first. */
 export const listHeld = (from: Reader, limit: number) =>

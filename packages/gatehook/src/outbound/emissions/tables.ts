@@ -4,17 +4,17 @@ import { byScope, int, serial, type Table, text } from '../../platform/storage/t
 export const emissions: Table = {
   name: 'gh_emissions',
   row:
-    'An event that a transaction emitted by SQL. A node moves it to the events; with a `key` the ' +
-    'row then stays without its object until `expires_at`, and with it the hash of the object. ' +
-    '`txid` is the transaction, by which nodes find rows that commit late. An event that ' +
-    'does not fit its declaration has `held_at`, the `problem`, and in `held_by` the ' +
-    'declarations that it does not fit.',
+    'An event that a transaction emitted by SQL. A node moves it to the events; with a ' +
+    '`key_hash` the row then stays without its object until `expires_at`, and with it the hash ' +
+    'of the object. `txid` is the transaction, by which nodes find rows that commit late. An ' +
+    'event that does not fit its declaration has `held_at`, the `problem`, and in `held_by` ' +
+    'the declarations that it does not fit.',
   columns: {
     no: serial,
     id: text.plain,
     scope: int,
     type: text.plain,
-    key: text.personal.orNull,
+    key_hash: text.secret.orNull,
     object: text.personal,
     object_hash: text.secret.orNull,
     created_at: int,
@@ -27,11 +27,6 @@ export const emissions: Table = {
   key: ['no'],
   place: 'local',
   belongs: byScope,
-  ofPerson: {
-    columns: ['object', 'key'],
-    isOf: ({ object, key }, person) => person.mentions(object, key),
-    effect: 'delete',
-  },
   indexes: {
     waiting: {
       on: 'txid, no',
@@ -45,9 +40,9 @@ export const emissions: Table = {
     },
     held: { on: 'no', where: 'held_at IS NOT NULL', serves: 'the held events' },
     key: {
-      on: 'scope, type, key',
+      on: 'scope, type, key_hash',
       unique: true,
-      where: 'key IS NOT NULL',
+      where: 'key_hash IS NOT NULL',
       serves: 'one event for a key',
     },
     expires: {
