@@ -11,6 +11,8 @@ import {
   isPoolerReport,
   isPoolFull,
   isServerFull,
+  isTlsFailure,
+  markUnopened,
   primaryFaultOf,
 } from './postgres-errors.ts'
 import type { PostgresHosts } from './postgres-hosts.ts'
@@ -31,6 +33,11 @@ export interface ConnectionSource {
   createClient(config?: ClientConfig): Client
   /** Opens one connection by `open`, on the current host or on one of the others. */
   tryHosts<T>(open: () => Promise<T>): Promise<T>
+  /**
+   * Notes the server to which a pooler leads: the error of a standby; undefined for one that is the
+   * primary.
+   */
+  noteServer(error?: unknown): void
   /** Opens a connection outside the pool. */
   open(): Promise<Client>
   /**
@@ -63,6 +70,9 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
     wasUsed = true
     fault = undefined
   }
+  /** A pooler opens connections while it has none to the primary. */
+  const isBehindPooler = () =>
+    fault === 'pooler_unserved' || (hosts.isPooled && fault === 'standby')
   const watches = hosts.all.map((config, host) =>
     createServerWatch({
       probe: () =>
@@ -95,8 +105,7 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
       const host = hosts.current()
       try {
         const opened = await open()
-        // A pooler opens connections while it has none to the server.
-        if (fault !== 'pooler_unserved') find()
+        if (!isBehindPooler()) find()
         return opened
       } catch (error) {
         // A full server or pool is not the fault of its host, and serves connections that are open.
@@ -109,6 +118,7 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
         const isSilent = error instanceof SilentServerError || watches[host]!.isSilent()
         if (!isSilent) lose(error)
         else if (!fault) lose(new SilentServerError())
+        markUnopened(error)
         throw error
       }
     }
@@ -119,19 +129,11 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
     log,
     createClient,
     tryHosts,
-    open: () =>
-      tryHosts(async () => {
-        const client = createClient()
-        client.on('error', (error) => logBrokenConnection(log, error))
-        await client.connect()
-        try {
-          await guard.verify(client, hosts.requiresPrimary)
-        } catch (error) {
-          await client.end().catch(() => undefined)
-          throw error
-        }
-        return client
-      }),
+    noteServer(error) {
+      if (error !== undefined) lose(error)
+      else if (fault === 'standby') find()
+    },
+    open: () => tryHosts(() => openVerified(createClient(), options)),
     fault: () => fault,
     stop() {
       for (const watch of watches) watch.stop()
@@ -139,11 +141,24 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
   }
 }
 
+async function openVerified(client: Client, { hosts, guard, log }: SourceOptions): Promise<Client> {
+  client.on('error', (error) => logBrokenConnection(log, error))
+  await client.connect()
+  try {
+    await guard.verify(client, hosts.requiresPrimary)
+  } catch (error) {
+    await client.end().catch(() => undefined)
+    throw error
+  }
+  return client
+}
+
 export const logBrokenConnection = (log: Log, error: Error): void =>
   log.warn({ err: error }, 'a connection to the database broke')
 
 /**
- * Whether a server answers a statement. Its refusal of a user or a connection is an answer too. The
+ * Whether a server answers a statement. Its refusal of a user or a connection is an answer too, and
+ * so is a certificate that the node does not trust. The
  * report of a pooler that lacks the server is none, and neither is the end of the time: `onFault`
  * receives them.
  */
@@ -154,7 +169,7 @@ async function answers(client: Client, onFault: (error: unknown) => void): Promi
     await client.query('SELECT 1')
     return true
   } catch (error) {
-    const isAnswer = hasState(error) && !isConnectionLost(error)
+    const isAnswer = (hasState(error) && !isConnectionLost(error)) || isTlsFailure(error)
     if (!isAnswer) onFault(error)
     return isAnswer
   } finally {

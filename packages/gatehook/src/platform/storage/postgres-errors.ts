@@ -17,6 +17,10 @@ interface PostgresError extends Error {
   readonly detail?: string
 }
 
+/** Errors of TLS, of node:tls and of pg: the certificate, the handshake, a server without TLS. */
+const TLS_CODE = /^(CERT_|ERR_TLS_|ERR_SSL_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_|EPROTO$)/
+const TLS_TEXT =
+  /^(The server does not support SSL connections|There was an error establishing an SSL)/
 /** The connection broke or was not established; a new connection may work. */
 const CONNECTION_LOST = new Set([
   'ECONNREFUSED',
@@ -116,6 +120,25 @@ const OPENING_TIMEOUT_TEXT = /^(timeout expired$|Connection terminated due to co
 const messageOf = (error: unknown): string =>
   error instanceof Error ? readText(error, 'message') : ''
 
+/** Returns the error of a begin: 0A000 is a standby. Other statements fail with it, too. */
+export const beginErrorOf = (error: unknown): unknown =>
+  isUnsupported(error) ? new StandbyError() : error
+
+/** Whether TLS failed: the certificate is not trusted, or the server has no TLS. */
+export const isTlsFailure = (error: unknown): boolean =>
+  TLS_CODE.test(codeOf(error)) || TLS_TEXT.test(messageOf(error))
+
+/** Errors of connections that could not be opened: no statement has caused them. */
+const unopened = new WeakSet<object>()
+
+/** Marks the error of a connection that did not open: requests that need it are 503. */
+export function markUnopened(error: unknown): void {
+  if (error instanceof Error) unopened.add(error)
+}
+
+/** Whether no connection could be opened. */
+export const isUnopened = (error: unknown): boolean => error instanceof Error && unopened.has(error)
+
 /** Whether the server has no connection left; it answers on those that are open. */
 export const isServerFull = (error: unknown): boolean =>
   codeOf(error) === NO_CONNECTION_LEFT || NO_CONNECTION_LEFT_TEXT.test(messageOf(error))
@@ -187,6 +210,7 @@ const isAtStart = (error: unknown): boolean => /^57P0[1-3]$/.test(codeOf(error))
 const FAULTS: readonly (readonly [(error: unknown) => boolean, PrimaryFault])[] = [
   [isServerFull, 'full'],
   [isStandby, 'standby'],
+  [isTlsFailure, 'untrusted'],
   [isAtStart, 'starting'],
   [isSilence, 'silent'],
   [isUnreachable, 'unreachable'],
@@ -288,7 +312,7 @@ export function translatePostgresError(error: unknown): unknown {
   }
   if (SCHEMA_LACKS.has(code)) return new SchemaError(error as Error)
   if (isDamage(error)) return storageDamaged(error)
-  if (isConnectionLost(error) || UNAVAILABLE.test(code) || RETRYABLE.has(code))
-    return storageUnavailable(error)
+  const isAway = isUnopened(error) || isConnectionLost(error)
+  if (isAway || UNAVAILABLE.test(code) || RETRYABLE.has(code)) return storageUnavailable(error)
   return error
 }

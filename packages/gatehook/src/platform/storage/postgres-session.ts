@@ -14,6 +14,7 @@ import { createLockWatch, READ_TRANSACTION, type ServerTransaction } from './loc
 import { dedicate, listen } from './own-connections.ts'
 import { type BatchStatement, sendBatch } from './postgres-batch.ts'
 import {
+  beginErrorOf,
   cannotBeOpened,
   cannotGrow,
   DurabilityLostError,
@@ -91,7 +92,7 @@ export interface Sessions {
   commit(session: Session): Promise<void>
   onPromotion(listener: (promotion: Promotion) => void): void
   /** Replaces all connections, at most once a second: the server of one rejects writes. */
-  leaveStandby(): void
+  leaveStandby(error: unknown): void
   /** Sends a statement; `rows` are objects, or arrays if `shape.arrays`. */
   readonly send: SendStatement
   /** Returns the name under which a connection prepares a text; undefined: it has none. */
@@ -192,7 +193,8 @@ export async function openSessions(
       return locks.follow(transaction, wait, sendBatch(session, statements, createResult))
     },
     onPromotion: guard.onPromotion,
-    leaveStandby() {
+    leaveStandby(error) {
+      if (pooler) source.noteServer(error)
       if (!pool.isReplaceable()) return
       hosts.moveOn(hosts.current())
       replaceConnections()
@@ -284,7 +286,7 @@ const BEGIN_ATTEMPTS_MAX = 3
  * process for the transaction.
  */
 async function beginPooled(
-  { hosts, guard }: ConnectionSource,
+  { hosts, guard, noteServer }: ConnectionSource,
   session: Session,
   begin: readonly string[],
 ): Promise<ServerTransaction> {
@@ -292,9 +294,15 @@ async function beginPooled(
     const query = guard.query()
     const queries = [READ_TRANSACTION, ...(query === '' ? [] : [query])].join('; ')
     const text = `${begin.join('; ')}${hosts.localSettings}; ${queries}`
-    const results = (await session.query(text)) as unknown as pg.QueryResult[]
-    const rows = results.flatMap((result) => result.rows)
-    if (query === '' || guard.isCurrent(rows[1].timeline)) return rows[0]
+    const results = await session.query(text).catch((error) => {
+      throw beginErrorOf(error)
+    })
+    const rows = (results as unknown as pg.QueryResult[]).flatMap((result) => result.rows)
+    const timeline = query === '' ? undefined : rows[1].timeline
+    if (timeline === undefined || guard.isCurrent(timeline)) {
+      if (timeline !== null) noteServer()
+      return rows[0]
+    }
     await session.query('ROLLBACK')
     if (attempt === BEGIN_ATTEMPTS_MAX) throw new StandbyError()
     await guard.verify(session, hosts.requiresPrimary)

@@ -7,13 +7,12 @@ import { wallClock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { LockWait } from './lock-wait.ts'
 import {
+  beginErrorOf,
   isConnectionLost,
   isRetryable,
   isStalePlan,
   isStandby,
-  isUnsupported,
   StaleSnapshotError,
-  StandbyError,
   translatePostgresError,
   UnreplicatedError,
   violationOf,
@@ -136,7 +135,7 @@ export async function runTransaction<T>(
   const abandon = async (error: unknown): Promise<unknown> => {
     transaction.isOpen = false
     const cause = beginError ?? error
-    if (isStandby(cause)) sessions.leaveStandby()
+    if (isStandby(cause)) sessions.leaveStandby(cause)
     const isBroken =
       isConnectionLost(cause) || cause instanceof UnreplicatedError || isStalePlan(cause)
     session.release(isBroken || !(await rollBack(session, queue)))
@@ -145,8 +144,7 @@ export async function runTransaction<T>(
   try {
     for (const text of await sessions.begin(session, mode.begin)) {
       queue.addCommand(text, (error) => {
-        // 0A000 of a standby; a caller's statement can fail with that code, the begin cannot.
-        beginError ??= isUnsupported(error) ? new StandbyError() : error
+        beginError ??= beginErrorOf(error)
       })
     }
     // For the connection, which a pooler gives to the begin.

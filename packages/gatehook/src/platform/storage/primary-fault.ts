@@ -18,6 +18,10 @@ export const primaryFaults = {
     'standby.',
   unreachable:
     'The host of the database is not reachable: its name has no address, or the network no route.',
+  untrusted:
+    'No TLS connection to the database opens: its certificate has expired, names another host or ' +
+    'is of an authority that this node does not trust, or its server has no TLS. Correct the ' +
+    'certificate, or sslrootcert of the address; the log has the reason.',
   rejected: 'The database rejects this node: the log has its reason. Correct role or address.',
   pooler_refused:
     'The pooler at GATEHOOK_DATABASE_URL refuses or closes connections: it does not run. Start it.',
@@ -26,6 +30,9 @@ export const primaryFaults = {
     'connection to the database. Its log has the reason.',
   pooler_full:
     'The pooler has no connection left for this node. Raise its max_client_conn, or end clients.',
+  pooler_standby:
+    'The pooler leads to a standby or a former primary, which accepts no writes. Point it to the ' +
+    'primary, or promote a standby.',
   pooler_unserved:
     'The pooler has no connection to the database, and this node cannot see why: the log of the ' +
     'pooler has the reason.',
@@ -37,6 +44,7 @@ export type PrimaryFault = keyof typeof primaryFaults
 const OF_POOLER: Partial<Record<PrimaryFault, PrimaryFault>> = {
   refused: 'pooler_refused',
   full: 'pooler_full',
+  standby: 'pooler_standby',
 }
 
 /**

@@ -10,6 +10,8 @@ import {
   isServerFull,
   isStandby,
   isTimeout,
+  isUnopened,
+  primaryFaultOf,
 } from './postgres-errors.ts'
 import { type PrimaryFault, primaryFaults } from './primary-fault.ts'
 import { isBusy } from './sqlite-errors.ts'
@@ -63,8 +65,7 @@ export function describeStorageFailure(
 ): string | undefined {
   const cause = error instanceof Failure ? error.detail : error
   if (cause instanceof SchemaError) return describeSchemaError(cause)
-  if (isConnectionLost(cause) || isServerFull(cause) || isStandby(cause)) {
-    return primaryFaults[fault ?? 'lost']
-  }
+  if (isUnopened(cause) || isStandby(cause)) return primaryFaults[fault ?? primaryFaultOf(cause)]
+  if (isConnectionLost(cause) || isServerFull(cause)) return primaryFaults[fault ?? 'lost']
   return CAUSES.find(([isCause]) => isCause(cause))?.[1]
 }
