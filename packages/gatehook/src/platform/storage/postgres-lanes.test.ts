@@ -46,3 +46,19 @@ test('reads of a table that waited for its lock in vain share a lane for a time'
   clock.ms = 2 * LOCK_MS
   assert.equal((await lanesOf(text)).size, COUNT, 'later, all lanes again')
 })
+
+test('a read that repeats itself after the end opens no connection', async () => {
+  let opened = 0
+  const open = async () => {
+    opened++
+    return openClient() as never
+  }
+  const lanes = createReadLanes(open, COUNT)
+  await lanes.close()
+  const use = lanes.choose('SELECT 1').use(
+    async () => {},
+    () => {},
+  )
+  await assert.rejects(use, { code: 'storage_unavailable' })
+  assert.equal(opened, 0)
+})

@@ -4,6 +4,7 @@ import { BoundedMap } from '../../kernel/bounded-map.ts'
 import { type Clock, wallClock } from '../../kernel/clock.ts'
 import { LOCK_MS } from './lock-wait.ts'
 import { isConnectionLost, isLockTimeout } from './postgres-errors.ts'
+import { storageUnavailable } from './transaction.ts'
 
 /** The time in which no lane opens, after the server had no connection left. */
 const PAUSE_MS = 2_000
@@ -33,7 +34,13 @@ export function createReadLanes(
   count: number,
   clock: Pick<Clock, 'elapsedMs'> = wallClock,
 ) {
-  const lanes = Array.from({ length: count }, () => createLane(open))
+  let isClosed = false
+  const openUnlessClosed = async () => {
+    // A read in flight would repeat itself on a connection that stays open.
+    if (isClosed) throw storageUnavailable('the database is closed')
+    return open()
+  }
+  const lanes = Array.from({ length: count }, () => createLane(openUnlessClosed))
   /** The tables of these reads, with the end of the time. */
   const blocked = new BoundedMap<string, number>(BLOCKED_MAX)
   const lanesFor = (text: string) => {
@@ -65,6 +72,7 @@ export function createReadLanes(
       for (const lane of lanes) lane.drop()
     },
     async close() {
+      isClosed = true
       await Promise.all(lanes.map((lane) => lane.close()))
     },
   }

@@ -10,7 +10,7 @@ import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Database, Reader, Statement } from './database.ts'
 import { parseLogPosition } from './log-position.ts'
-import { isConnectionLost, isServerFull, isStandby } from './postgres-errors.ts'
+import { isConnectionLost, isServerFull, isStandby, isUnopened } from './postgres-errors.ts'
 import {
   createPrimaryContact,
   type PrimaryContact,
@@ -64,7 +64,7 @@ const ofPostgres = (text: string): Statement => ({ sql: '', text, values: [] })
 const isPrimaryLost = (error: unknown, primary: Database): boolean => {
   const cause = error instanceof Failure ? error.detail : error
   if (isServerFull(cause)) return primary.fault() === 'full'
-  return isConnectionLost(cause) || isStandby(cause)
+  return isUnopened(cause) || isConnectionLost(cause) || isStandby(cause)
 }
 
 /** Returns the database, whose reads may use a standby, and `run`. */
@@ -222,14 +222,17 @@ function createReplica(
       log.warn({ err: error }, 'a replica cannot be read; others serve its reads')
     hasFailed = !isExpected
   }
-  const ready = () =>
-    (opening ??= open().then(
+  const ready = async () => {
+    // A comparison may still run then.
+    if (isClosing) throw storageUnavailable('the replicas are closed')
+    return (opening ??= open().then(
       (db) => (database = db),
       (error) => {
         opening = undefined
         throw error
       },
     ))
+  }
   const position = async () => {
     const current = await readPosition(await ready(), REPLICA_POSITION)
     if (current > replayed) replayed = current
