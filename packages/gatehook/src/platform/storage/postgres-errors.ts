@@ -264,7 +264,7 @@ export const isDiskFull = (error: unknown): boolean => codeOf(error) === '53100'
 export const isDamage = (error: unknown): boolean => DAMAGED.has(codeOf(error))
 
 /** Whether the server does not support a statement in its present state. */
-export const isUnsupported = (error: unknown): boolean => codeOf(error) === '0A000'
+const isUnsupported = (error: unknown): boolean => codeOf(error) === '0A000'
 
 /** Whether the transaction can be repeated. */
 export const isRetryable = (error: unknown): boolean =>
