@@ -48,8 +48,12 @@ export async function openWithReplicas(
     return { database: primary, readAfter: (endpoint) => endpoint, primaryFault }
   }
   const open = urls.map((url) => () => openDatabase({ ...target, url, otherUrls: [] }, deps))
+  const { directUrl } = target
+  const direct = directUrl && { ...target, url: directUrl, pooler: undefined, directUrl: undefined }
+  const connections = { transactions: 1, reads: 1 }
+  const openDirect = direct ? () => openDatabase(direct, { ...deps, connections }) : undefined
   const outageMs = config.databaseReadOutageS * 1000
-  const { db, replicas } = withReplicas({ primary, open, outageMs, ...deps })
+  const { db, replicas } = withReplicas({ primary, open, openDirect, outageMs, ...deps })
   const { primaryFault } = replicas
   return { database: db, readAfter: createReadAfter(replicas), primaryFault }
 }

@@ -61,9 +61,12 @@ export function createReadAfter(replicas: ReplicaReads): (endpoint: Endpoint) =>
     const [own, requested] = [positions.find(call.principal), requestedPosition(call)]
     return own > requested ? own : requested
   }
+  /** The present position contains the write whose own one was not read. */
+  const findPosition = () => replicas.position().catch(() => UNKNOWN)
   const read = (handle: Operation['handle']) => async (call: Call) => {
     const required = requiredPosition(call)
-    const { result, position } = await replicas.run(required, async () => handle(call))
+    const after = required === UNKNOWN ? await findPosition() : required
+    const { result, position } = await replicas.run(after, async () => handle(call))
     return complete(call, result, position, required)
   }
   const write = (handle: Operation['handle']) => async (call: Call) => {

@@ -45,6 +45,8 @@ interface ReplicaOptions {
   readonly primary: Database
   /** Opens one standby each. */
   readonly open: readonly (() => Promise<Database>)[]
+  /** Opens the primary without its pooler; undefined without one, or without a direct address. */
+  readonly openDirect?: (() => Promise<Database>) | undefined
   readonly clock: Pick<Clock, 'elapsedMs'>
   readonly log: Log
   /** Standbys serve reads for this time after the last contact with the primary. */
@@ -75,6 +77,7 @@ export function withReplicas(options: ReplicaOptions): {
   const { primary } = options
   const inside = new AsyncLocalStorage<RequestReads>()
   const replicas = options.open.map((open) => createReplica(open, options))
+  const direct = options.openDirect && openLater(options.openDirect)
   const contact = createPrimaryContact(options)
   const refresh = createComparison(replicas, contact, options)
   const timer = setInterval(refresh, IDLE_COMPARE_MS).unref()
@@ -125,7 +128,12 @@ export function withReplicas(options: ReplicaOptions): {
     if (request) return body(request.replica ?? primary)
     return readFromPrimary(0n, (replica) => body(replica?.db() ?? primary))
   }
-  const position = () => readPosition(primary, PRIMARY_POSITION)
+  /** A pooler that is stuck serves no reads of the node, and a write of it may have succeeded. */
+  const position = () =>
+    readPosition(primary, PRIMARY_POSITION).catch(async (error) => {
+      if (!direct || !isPrimaryLost(error, primary)) throw error
+      return readPosition(await direct.ready(), PRIMARY_POSITION)
+    })
   const runOnPrimary = <T>(after: bigint, body: () => Promise<T>) =>
     readFromPrimary(after, async (replica) => {
       const request = { replica: replica?.db(), hasWritten: false }
@@ -155,7 +163,8 @@ export function withReplicas(options: ReplicaOptions): {
       },
       async close() {
         clearInterval(timer)
-        await Promise.all([primary.close(), ...replicas.map((replica) => replica.close())])
+        const others = [...replicas, direct].map((other) => other?.close())
+        await Promise.all([primary.close(), ...others])
       },
     },
     replicas: {
@@ -203,8 +212,7 @@ function createReplica(
   open: () => Promise<Database>,
   { clock, log }: Pick<ReplicaOptions, 'clock' | 'log'>,
 ) {
-  let opening: Promise<Database> | undefined
-  let database: Database | undefined
+  const later = openLater(open)
   let replayed = -1n
   /** The standby contains all commits that the primary had at this instant. */
   let freshMs = Number.NEGATIVE_INFINITY
@@ -212,9 +220,8 @@ function createReplica(
   let target: { readonly position: bigint; readonly atMs: number } | undefined
   let failedUntilMs = Number.NEGATIVE_INFINITY
   let hasFailed = false
-  let isClosing = false
   const fail = (error: unknown) => {
-    if (isClosing) return
+    if (later.isClosing()) return
     replayed = -1n
     failedUntilMs = clock.elapsedMs() + FAILED_MS
     const isExpected = error instanceof Failure && error.detail === NO_STANDBY
@@ -222,26 +229,15 @@ function createReplica(
       log.warn({ err: error }, 'a replica cannot be read; others serve its reads')
     hasFailed = !isExpected
   }
-  const ready = async () => {
-    // A comparison may still run then.
-    if (isClosing) throw storageUnavailable('the replicas are closed')
-    return (opening ??= open().then(
-      (db) => (database = db),
-      (error) => {
-        opening = undefined
-        throw error
-      },
-    ))
-  }
   const position = async () => {
-    const current = await readPosition(await ready(), REPLICA_POSITION)
+    const current = await readPosition(await later.ready(), REPLICA_POSITION)
     if (current > replayed) replayed = current
     if (hasFailed) log.info('a replica can be read again')
     hasFailed = false
     return current
   }
   return {
-    db: () => database!,
+    db: later.db,
     fail,
     position,
     hasReplayed: (after: bigint) => replayed >= 0n && replayed >= after,
@@ -261,6 +257,30 @@ function createReplica(
       } catch (error) {
         fail(error)
       }
+    },
+    close: later.close,
+  }
+}
+
+/** A database that its first use opens; one that could not be opened is opened again. */
+function openLater(open: () => Promise<Database>) {
+  let opening: Promise<Database> | undefined
+  let database: Database | undefined
+  let isClosing = false
+  return {
+    /** The database, after `ready`. */
+    db: () => database!,
+    isClosing: () => isClosing,
+    async ready(): Promise<Database> {
+      // A comparison may still run then.
+      if (isClosing) throw storageUnavailable('the replicas are closed')
+      return (opening ??= open().then(
+        (db) => (database = db),
+        (error) => {
+          opening = undefined
+          throw error
+        },
+      ))
     },
     async close() {
       isClosing = true
