@@ -27,10 +27,11 @@ import { openSmtpServer } from './smtp-server.ts'
 const MAIL = { to: 'ada@example.com', subject: 'Hello', text: 'A text' }
 const START_MS = Date.UTC(2026, 0, 1)
 
-/** Draws the middle of the random delays. */
+/** Draws the middle of the random delays, and a different id (12 bytes) for each node. */
 const random = {
   ...systemRandom(),
-  bytes: (size: number) => Buffer.alloc(size, Buffer.of(0x80, 0, 0, 0)),
+  bytes: (size: number) =>
+    size === 12 ? systemRandom().bytes(size) : Buffer.alloc(size, Buffer.of(0x80, 0, 0, 0)),
 }
 
 function openMail(db: Database) {
