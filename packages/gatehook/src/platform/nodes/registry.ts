@@ -4,7 +4,7 @@
  * Commands read what a node uses before they take it away. An ended node, and a failed start, stay
  * until a node of that name starts, for a day at most.
  */
-import type { Database, Reader } from '../storage/database.ts'
+import type { Database, Reader, Statement } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
 
 export const HEARTBEAT_MS = 15_000
@@ -49,25 +49,23 @@ export class NodesRunError extends Error {
   override readonly name = 'NodesRunError'
 }
 
+const runAlone = (db: Database, statement: Statement): Promise<unknown> =>
+  db.write((tx) => tx.run(statement), { single: true })
+
 /** Stores the report of a node that runs. */
 export const storeNode = (db: Database, node: RunningNode): Promise<unknown> =>
-  db.write(
-    (tx) =>
-      tx.run(sql`INSERT INTO gh_nodes (id, name, slot, facts, columns, key_ids, seen_at)
-        VALUES (${node.id}, ${node.name}, ${node.slot}, ${node.facts},
-          ${JSON.stringify(node.columns)}, ${JSON.stringify(node.keyIds)}, ${node.seenAt})
-        ON CONFLICT (id) DO UPDATE SET facts = excluded.facts, key_ids = excluded.key_ids,
-          seen_at = excluded.seen_at`),
-    { single: true },
+  runAlone(
+    db,
+    sql`INSERT INTO gh_nodes (id, name, slot, facts, columns, key_ids, seen_at)
+      VALUES (${node.id}, ${node.name}, ${node.slot}, ${node.facts},
+        ${JSON.stringify(node.columns)}, ${JSON.stringify(node.keyIds)}, ${node.seenAt})
+      ON CONFLICT (id) DO UPDATE SET facts = excluded.facts, key_ids = excluded.key_ids,
+        seen_at = excluded.seen_at`,
   )
 
 /** Stores that a node has ended. */
 export const endNode = (db: Database, id: string, nowMs: number): Promise<unknown> =>
-  db.write(
-    (tx) =>
-      tx.run(sql`UPDATE gh_nodes SET ended_at = ${nowMs}, seen_at = ${nowMs} WHERE id = ${id}`),
-    { single: true },
-  )
+  runAlone(db, sql`UPDATE gh_nodes SET ended_at = ${nowMs}, seen_at = ${nowMs} WHERE id = ${id}`)
 
 /** Stores that a node of this name did not start, in place of its former failure. */
 export const storeFailedStart = (
@@ -76,15 +74,14 @@ export const storeFailedStart = (
   failure: StartFailure,
   nowMs: number,
 ): Promise<unknown> =>
-  db.write(
-    (tx) =>
-      tx.run(sql`INSERT INTO gh_nodes
-          (id, name, slot, facts, columns, key_ids, seen_at, ended_at, failure)
-        VALUES (${`start:${name}`}, ${name}, 0, '{}', '{}', '[]', ${nowMs}, ${nowMs},
-          ${JSON.stringify(failure)})
-        ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, ended_at = excluded.ended_at,
-          failure = excluded.failure`),
-    { single: true },
+  runAlone(
+    db,
+    sql`INSERT INTO gh_nodes
+        (id, name, slot, facts, columns, key_ids, seen_at, ended_at, failure)
+      VALUES (${`start:${name}`}, ${name}, 0, '{}', '{}', '[]', ${nowMs}, ${nowMs},
+        ${JSON.stringify(failure)})
+      ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, ended_at = excluded.ended_at,
+        failure = excluded.failure`,
   )
 
 /**
@@ -92,12 +89,11 @@ export const storeFailedStart = (
  * ago. A node that holds customers stays until another engine has freed them.
  */
 export const deleteFormerNodes = (db: Database, name: string, nowMs: number): Promise<unknown> =>
-  db.write(
-    (tx) =>
-      tx.run(sql`DELETE FROM gh_nodes WHERE heartbeat IS NULL
-        AND (seen_at <= ${nowMs - ENDED_STAYS_MS} OR (name = ${name}
-          AND (ended_at IS NOT NULL OR seen_at <= ${nowMs - GONE_AFTER_MS})))`),
-    { single: true },
+  runAlone(
+    db,
+    sql`DELETE FROM gh_nodes WHERE heartbeat IS NULL
+      AND (seen_at <= ${nowMs - ENDED_STAYS_MS} OR (name = ${name}
+        AND (ended_at IS NOT NULL OR seen_at <= ${nowMs - GONE_AFTER_MS})))`,
   )
 
 /** Returns at most 200 nodes that have reported since `sinceMs`, and have not ended. */
