@@ -61,6 +61,17 @@ export interface TurnOptions {
   readonly rests?: Rests
 }
 
+/**
+ * Returns turns of keys with members. Each member has one body at a time in the queue of its key,
+ * so that none fills it.
+ */
+export function createMemberTurns(slots: number, options: TurnOptions = {}) {
+  const members = createTurns(Number.POSITIVE_INFINITY)
+  const keys = createTurns(slots, options)
+  return <T>(member: TurnKey, key: TurnKey, body: () => Promise<T>): Promise<T> =>
+    members(member, () => keys(key, body))
+}
+
 /** Returns a function that runs `body` in one of `slots` slots when it is the turn of `key`. */
 export function createTurns(slots: number, options: TurnOptions = {}): TakeTurn {
   const { perKey = 1, waitingPerKey = WAITING_PER_KEY_MAX, rests } = options

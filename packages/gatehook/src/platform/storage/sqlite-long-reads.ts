@@ -4,7 +4,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { customerOfGroup } from '../../kernel/caller-group.ts'
-import { createTurns, type TurnKey } from '../../kernel/turns.ts'
+import { createMemberTurns, type TurnKey } from '../../kernel/turns.ts'
 import type { Reader, Row, Statement, Value } from './database.ts'
 import { translateSqliteError } from './sqlite-errors.ts'
 import type { LongReadCommand, LongReadResult } from './sqlite-long-read-worker.ts'
@@ -95,9 +95,7 @@ export interface SqliteLongReads {
 
 /** Creates the long reads of a database. `file`: its absolute path. */
 export function createLongReads(file: string, guard: TransactionGuard): SqliteLongReads {
-  // One read of each group waits for the turn of its customer, so that no group fills it.
-  const groups = createTurns(Number.POSITIVE_INFINITY)
-  const customers = createTurns(THREADS_MAX)
+  const takeTurn = createMemberTurns(THREADS_MAX)
   const free = new Set<LongReadThread>()
   const running = new Set<Promise<unknown>>()
   const longRead = async <T>(read: (reader: Reader) => Promise<T>): Promise<T> => {
@@ -119,8 +117,7 @@ export function createLongReads(file: string, guard: TransactionGuard): SqliteLo
   }
   return {
     take(group, read) {
-      const customer = customerOfGroup(group)
-      const result = groups(group, () => customers(customer, () => longRead(read)))
+      const result = takeTurn(group, customerOfGroup(group), () => longRead(read))
       running.add(result)
       const onEnd = () => running.delete(result)
       result.then(onEnd, onEnd)

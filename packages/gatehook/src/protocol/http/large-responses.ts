@@ -7,7 +7,7 @@
 import type { BudgetOwner } from '../../kernel/budget.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Share } from '../../kernel/share.ts'
-import { createTurns, type Rests, wakeAfter } from '../../kernel/turns.ts'
+import { createMemberTurns, type Rests, wakeAfter } from '../../kernel/turns.ts'
 
 /** Large responses under construction in the process, at most one of each customer and mode. */
 const MAX_CONCURRENT = 4
@@ -29,9 +29,8 @@ export function createLargeResponses(
 ): LargeResponses {
   // `Call.beginLarge` counts the work by its bytes.
   const rests: Rests = { clock, after: wakeAfter, restMs, addWork: () => 0 }
-  const turns = createTurns(MAX_CONCURRENT, { rests })
-  // Each caller has one response in the queue of its customer, so the queue alternates.
-  const callerTurns = createTurns(Number.POSITIVE_INFINITY)
+  // The members of a customer are its callers, so its queue alternates.
+  const take = createMemberTurns(MAX_CONCURRENT, { rests })
   const ends = new Map<object, () => void>()
   return {
     begin(response, owner) {
@@ -43,7 +42,7 @@ export function createLargeResponses(
         resolve()
         return end
       }
-      callerTurns(owner.caller, () => turns(owner.group, build)).catch(reject)
+      take(owner.caller, owner.group, build).catch(reject)
       return promise
     },
     end(response) {
