@@ -8,6 +8,7 @@ import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { f, resource, type Service, service } from '../../src/gatehook.ts'
 import { ConfigError, loadConfig } from '../../src/platform/config/config.ts'
+import type { Database } from '../../src/platform/storage/database.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 import { ACCESS, HEAD, inSchema, notes, OWN, openTeamDatabase } from '../storage/team-database.ts'
 
@@ -43,20 +44,28 @@ test('notifications of one schema do not reach another one', async (t) => {
     return db
   }
   const [first, second] = [await open('one'), await open('two')]
-  const received: string[] = []
-  const end = Promise.withResolvers<void>()
-  const stops = await Promise.all([
-    first.listen('jobs', (message) => {
-      received.push(`one ${message}`)
+  const listen = async (db: Database) => {
+    const received: string[] = []
+    const end = Promise.withResolvers<void>()
+    const stop = await db.listen('jobs', (message) => {
+      received.push(message)
       if (message === 'last') end.resolve()
-    }),
-    second.listen('jobs', (message) => received.push(`two ${message}`)),
-  ])
-  await second.notify('jobs', 'first')
+    })
+    return { received, end: end.promise, stop }
+  }
+  const listeners = [await listen(first), await listen(second)]
+  // The server sends each session its notifications in the order of the commits.
+  await second.notify('jobs', 'of two')
   await first.notify('jobs', 'last')
-  await end.promise
-  await Promise.all(stops.map((stop) => stop()))
-  assert.deepEqual(received, ['two first', 'one last'])
+  await second.notify('jobs', 'last')
+  for (const { end, stop } of listeners) {
+    await end
+    await stop()
+  }
+  assert.deepEqual(
+    listeners.map(({ received }) => received),
+    [['last'], ['of two', 'last']],
+  )
 })
 
 test('a schema that is missing is created, where the role may', async (t) => {

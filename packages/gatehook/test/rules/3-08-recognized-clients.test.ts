@@ -20,19 +20,25 @@ const from = (address: string) => ({ 'x-forwarded-for': address, 'x-forwarded-pr
 /** The time between two attempts of a recognized client that guesses. */
 const TURN_MS = 1_500
 
-/** Skips waits of this length, and returns the list of those that were skipped. */
-function skipWaits(t: TestContext): readonly number[] {
+/** Holds the waits of this length until `release`; `begun` resolves when the first one begins. */
+function holdWaits(t: TestContext) {
   const waitsMs: number[] = []
+  const begun = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
   const wait = timers.setTimeout
-  const skip = async (ms?: number, ...rest: [value?: unknown, options?: TimerOptions]) =>
-    ms === TURN_MS ? void waitsMs.push(ms) : await wait(ms, ...rest)
-  const mocked = t.mock.method(timers, 'setTimeout', skip as typeof wait)
+  const hold = async (ms?: number, ...rest: [value?: unknown, options?: TimerOptions]) => {
+    if (ms !== TURN_MS) return wait(ms, ...rest)
+    waitsMs.push(ms)
+    begun.resolve()
+    await released.promise
+  }
+  const mocked = t.mock.method(timers, 'setTimeout', hold as typeof wait)
   syncBuiltinESMExports()
   t.after(() => {
     mocked.mock.restore()
     syncBuiltinESMExports()
   })
-  return waitsMs
+  return { waitsMs, begun: begun.promise, release: released.resolve }
 }
 
 async function openClients(service: TestApp) {
@@ -85,16 +91,14 @@ eachService(
     for (let n = 0; n < 10; n++) assert.equal((await login(HOME, `wrong ${n}`)).status, 401)
     const wrong = await login(HOME, 'wrong 10')
     assert.deepEqual([wrong.status, wrong.headers['retry-after']], [429, '2'])
-    const waitsMs = skipWaits(t)
-    const [correct, ...wrongs] = await Promise.all([
-      login(HOME),
-      login(HOME, 'a'),
-      login(HOME, 'b'),
-    ])
-    // Logins of one client are admitted in the order of their arrival.
-    assert.equal(correct!.status, 200)
-    assert.deepEqual(waitsMs, [TURN_MS], 'the login is slowed down')
+    const { waitsMs, begun, release } = holdWaits(t)
+    const correct = login(HOME)
+    await begun
+    const wrongs = await Promise.all([login(HOME, 'a'), login(HOME, 'b')])
     assert.ok(wrongs.every(({ status }) => status === 429))
+    release()
+    assert.equal((await correct).status, 200)
+    assert.deepEqual(waitsMs, [TURN_MS], 'the login is slowed down')
   },
   // However slow the machine is, the correct password waits for its whole turn.
   { env, clock: { now: () => Date.now(), elapsedMs: () => 0 } },
