@@ -107,6 +107,20 @@ export function Table<Row>(props: TableProps<Row>) {
   )
 }
 
+interface TableSectionProps<Row> extends TableProps<Row> {
+  readonly id: string
+  readonly title: string
+}
+
+/** A table with a heading; nothing without rows. */
+export const TableSection = <Row,>({ id, title, ...table }: TableSectionProps<Row>) =>
+  table.rows.length > 0 && (
+    <section class="section" aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      <Table {...table} />
+    </section>
+  )
+
 /** The words of columns that have left, under the first cell of a narrow table. */
 export const Sub = ({ children }: { readonly children: ComponentChildren }) => (
   <span class="sub">{children}</span>

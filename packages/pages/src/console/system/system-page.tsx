@@ -9,7 +9,7 @@ import { Figures } from '../../parts/figures.tsx'
 import { Screen } from '../../parts/frame.tsx'
 import { Notice, Part } from '../../parts/notices.tsx'
 import { State } from '../../parts/state.tsx'
-import { Sub, Table } from '../../parts/table.tsx'
+import { Sub, Table, TableSection } from '../../parts/table.tsx'
 import { OperatorSessions } from '../operators/operator-sessions.tsx'
 import type { System } from './system-types.ts'
 import { TestClock } from './test-clock.tsx'
@@ -115,179 +115,171 @@ const NODE_STATES = {
   gone: ['idle', 'Stopped'],
 } as const
 
-const Nodes = ({ rows }: { readonly rows: System['nodes'] }) =>
-  rows.length === 0 ? null : (
-    <section class="section" aria-labelledby="nodes">
-      <h2 id="nodes">Nodes</h2>
-      <Table
-        caption="Nodes"
-        rows={rows}
-        rowKey={({ id }) => id}
-        columns={[
-          {
-            name: 'id',
-            label: 'Node',
-            isMain: true,
-            cell: ({ id, name, role, seen_at: at, reasons }) => (
-              <>
-                {name}
-                <Sub>
-                  <code>{id}</code> · {role} · seen {ago(at, slowNow().value)}
-                </Sub>
-                {reasons.map(({ check, message }) => (
-                  <Sub key={check}>{message}</Sub>
-                ))}
-              </>
-            ),
-          },
-          {
-            name: 'state',
-            label: 'State',
-            class: 'nowrap',
-            cell: ({ state }) => {
-              const [tone, word] = NODE_STATES[state]
-              return <State tone={tone}>{word}</State>
-            },
-          },
-          { name: 'role', label: 'Role', priority: 2, cell: ({ role }) => role },
-          { name: 'release', label: 'Release', priority: 3, cell: ({ release }) => release },
-          {
-            name: 'since',
-            label: 'Since (UTC)',
-            priority: 3,
-            cell: ({ since }) => <time dateTime={since}>{instant(since)}</time>,
-          },
-          {
-            name: 'seen',
-            label: 'Seen',
-            priority: 2,
-            class: 'nowrap',
-            cell: ({ seen_at: at }) => ago(at, slowNow().value),
-          },
-        ]}
-      />
-    </section>
-  )
+const Nodes = ({ rows }: { readonly rows: System['nodes'] }) => (
+  <TableSection
+    id="nodes"
+    title="Nodes"
+    caption="Nodes"
+    rows={rows}
+    rowKey={({ id }) => id}
+    columns={[
+      {
+        name: 'id',
+        label: 'Node',
+        isMain: true,
+        cell: ({ id, name, role, seen_at: at, reasons }) => (
+          <>
+            {name}
+            <Sub>
+              <code>{id}</code> · {role} · seen {ago(at, slowNow().value)}
+            </Sub>
+            {reasons.map(({ check, message }) => (
+              <Sub key={check}>{message}</Sub>
+            ))}
+          </>
+        ),
+      },
+      {
+        name: 'state',
+        label: 'State',
+        class: 'nowrap',
+        cell: ({ state }) => {
+          const [tone, word] = NODE_STATES[state]
+          return <State tone={tone}>{word}</State>
+        },
+      },
+      { name: 'role', label: 'Role', priority: 2, cell: ({ role }) => role },
+      { name: 'release', label: 'Release', priority: 3, cell: ({ release }) => release },
+      {
+        name: 'since',
+        label: 'Since (UTC)',
+        priority: 3,
+        cell: ({ since }) => <time dateTime={since}>{instant(since)}</time>,
+      },
+      {
+        name: 'seen',
+        label: 'Seen',
+        priority: 2,
+        class: 'nowrap',
+        cell: ({ seen_at: at }) => ago(at, slowNow().value),
+      },
+    ]}
+  />
+)
 
-const NodeDifferences = ({ rows }: { readonly rows: System['node_differences'] }) =>
-  rows.length === 0 ? null : (
-    <section class="section" aria-labelledby="differences">
-      <h2 id="differences">Different nodes</h2>
-      <Table
-        caption="Options and declarations that differ between nodes"
-        rows={rows}
-        rowKey={({ kind, name }) => `${kind} ${name}`}
-        columns={[
-          {
-            name: 'name',
-            label: 'Name',
-            isMain: true,
-            cell: ({ kind, name, columns }) => (
-              <>
-                <code>{name}</code>
-                <Sub>
-                  {kind} {columns.join(', ')}
-                </Sub>
-              </>
-            ),
-          },
-          { name: 'kind', label: 'Kind', priority: 2, cell: ({ kind }) => kind },
-          {
-            name: 'columns',
-            label: 'Columns',
-            priority: 2,
-            cell: ({ columns }) => columns.join(', ') || '–',
-          },
-          {
-            name: 'values',
-            label: 'Values by node',
-            class: 'nowrap',
-            cell: ({ values }) =>
-              values.map(({ value, nodes }) => (
-                <div key={value ?? nodes.join()}>
-                  {nodes.join(', ')}: <code>{value ?? 'another secret'}</code>
-                </div>
-              )),
-          },
-        ]}
-      />
-    </section>
-  )
+const NodeDifferences = ({ rows }: { readonly rows: System['node_differences'] }) => (
+  <TableSection
+    id="differences"
+    title="Different nodes"
+    caption="Options and declarations that differ between nodes"
+    rows={rows}
+    rowKey={({ kind, name }) => `${kind} ${name}`}
+    columns={[
+      {
+        name: 'name',
+        label: 'Name',
+        isMain: true,
+        cell: ({ kind, name, columns }) => (
+          <>
+            <code>{name}</code>
+            <Sub>
+              {kind} {columns.join(', ')}
+            </Sub>
+          </>
+        ),
+      },
+      { name: 'kind', label: 'Kind', priority: 2, cell: ({ kind }) => kind },
+      {
+        name: 'columns',
+        label: 'Columns',
+        priority: 2,
+        cell: ({ columns }) => columns.join(', ') || '–',
+      },
+      {
+        name: 'values',
+        label: 'Values by node',
+        class: 'nowrap',
+        cell: ({ values }) =>
+          values.map(({ value, nodes }) => (
+            <div key={value ?? nodes.join()}>
+              {nodes.join(', ')}: <code>{value ?? 'another secret'}</code>
+            </div>
+          )),
+      },
+    ]}
+  />
+)
 
-const Jobs = ({ rows }: { readonly rows: System['jobs'] }) =>
-  rows.length === 0 ? null : (
-    <section class="section" aria-labelledby="jobs">
-      <h2 id="jobs">Jobs of the engine</h2>
-      <Table
-        caption="Jobs of the engine on the answering node"
-        rows={rows}
-        rowKey={({ name }) => name}
-        columns={[
-          { name: 'name', label: 'Job', isMain: true, cell: ({ name }) => <code>{name}</code> },
-          {
-            name: 'state',
-            label: 'Last run',
-            class: 'nowrap',
-            cell: ({ ok, last_at: at }) => (
-              <State tone={ok ? 'ok' : 'bad'}>
-                {ok ? 'Done' : 'Failed'} {ago(at, slowNow().value)}
-              </State>
-            ),
-          },
-          {
-            name: 'took',
-            label: 'Took',
-            align: 'end',
-            priority: 2,
-            cell: ({ took_ms: ms }) => duration(ms),
-          },
-          {
-            name: 'rows',
-            label: 'Rows',
-            align: 'end',
-            priority: 3,
-            cell: ({ rows }) => (rows === null ? '–' : number(rows)),
-          },
-        ]}
-      />
-    </section>
-  )
+const Jobs = ({ rows }: { readonly rows: System['jobs'] }) => (
+  <TableSection
+    id="jobs"
+    title="Jobs of the engine"
+    caption="Jobs of the engine on the answering node"
+    rows={rows}
+    rowKey={({ name }) => name}
+    columns={[
+      { name: 'name', label: 'Job', isMain: true, cell: ({ name }) => <code>{name}</code> },
+      {
+        name: 'state',
+        label: 'Last run',
+        class: 'nowrap',
+        cell: ({ ok, last_at: at }) => (
+          <State tone={ok ? 'ok' : 'bad'}>
+            {ok ? 'Done' : 'Failed'} {ago(at, slowNow().value)}
+          </State>
+        ),
+      },
+      {
+        name: 'took',
+        label: 'Took',
+        align: 'end',
+        priority: 2,
+        cell: ({ took_ms: ms }) => duration(ms),
+      },
+      {
+        name: 'rows',
+        label: 'Rows',
+        align: 'end',
+        priority: 3,
+        cell: ({ rows }) => (rows === null ? '–' : number(rows)),
+      },
+    ]}
+  />
+)
 
 const KEY_STATES = { next: 'Signs next', current: 'Signs', previous: 'Verifies only' } as const
 
-const SigningKeys = ({ rows }: { readonly rows: System['signing_keys'] }) =>
-  rows.length === 0 ? null : (
-    <section class="section" aria-labelledby="signing">
-      <h2 id="signing">Signing keys</h2>
-      <Table
-        caption="Keys that sign access tokens"
-        rows={rows}
-        rowKey={({ id }) => id}
-        columns={[
-          { name: 'id', label: 'Key id', isMain: true, cell: ({ id }) => <code>{id}</code> },
-          { name: 'state', label: 'State', cell: ({ state }) => KEY_STATES[state] },
-          {
-            name: 'algorithm',
-            label: 'Algorithm',
-            priority: 3,
-            cell: ({ algorithm }) => algorithm,
-          },
-          {
-            name: 'signs',
-            label: 'Signs from (UTC)',
-            priority: 3,
-            cell: ({ signs_from: at }) => <time dateTime={at}>{instant(at)}</time>,
-          },
-          {
-            name: 'created',
-            label: 'Created',
-            priority: 2,
-            cell: ({ created_at: at }) => <time dateTime={at}>{instant(at)}</time>,
-          },
-        ]}
-      />
-    </section>
-  )
+const SigningKeys = ({ rows }: { readonly rows: System['signing_keys'] }) => (
+  <TableSection
+    id="signing"
+    title="Signing keys"
+    caption="Keys that sign access tokens"
+    rows={rows}
+    rowKey={({ id }) => id}
+    columns={[
+      { name: 'id', label: 'Key id', isMain: true, cell: ({ id }) => <code>{id}</code> },
+      { name: 'state', label: 'State', cell: ({ state }) => KEY_STATES[state] },
+      {
+        name: 'algorithm',
+        label: 'Algorithm',
+        priority: 3,
+        cell: ({ algorithm }) => algorithm,
+      },
+      {
+        name: 'signs',
+        label: 'Signs from (UTC)',
+        priority: 3,
+        cell: ({ signs_from: at }) => <time dateTime={at}>{instant(at)}</time>,
+      },
+      {
+        name: 'created',
+        label: 'Created',
+        priority: 2,
+        cell: ({ created_at: at }) => <time dateTime={at}>{instant(at)}</time>,
+      },
+    ]}
+  />
+)
 
 function Configuration({ rows }: { readonly rows: System['configuration'] }) {
   const [text, setText] = useState('')
