@@ -9,9 +9,10 @@ import { Button } from '../parts/button.tsx'
 import { CallLine } from '../parts/call-line.tsx'
 import { Confirm } from '../parts/dialog.tsx'
 import { Drawer } from '../parts/drawer.tsx'
-import { Empty, Part } from '../parts/notices.tsx'
+import { Empty, Failed, Part } from '../parts/notices.tsx'
 import { say } from '../parts/toast.tsx'
 import { go, href } from '../router.ts'
+import { useSend } from '../use-send.ts'
 import { customerName } from './customer-names.ts'
 import type { OpenRow } from './list-screen.tsx'
 import { mayChange } from './session.ts'
@@ -34,6 +35,13 @@ export interface RowOperation<Row> {
   readonly fits?: (row: Row) => boolean
   readonly isDangerous?: boolean
   readonly dialog: FunctionComponent<OperationProps<Row>>
+}
+
+/** An operation that a click performs: it can be repeated. */
+interface DirectOperation<Row> extends Omit<RowOperation<Row>, 'dialog'> {
+  readonly request: (row: Row) => Promise<unknown>
+  /** Says what the request has done. */
+  readonly done: (row: Row) => string
 }
 
 interface Confirmation {
@@ -93,7 +101,9 @@ interface RowDrawerProps<Body, Row> extends OpenRow {
   readonly rowOf: (body: Body) => Row | undefined
   readonly nameOf: (row: Row) => string
   readonly facts: FunctionComponent<{ readonly row: Row }>
-  readonly operations: readonly RowOperation<Row>[]
+  readonly operations: readonly (RowOperation<Row> | DirectOperation<Row>)[]
+  /** Repeats the request. */
+  readonly everyMs?: number
   /** Displayed instead of the operations on a row that the operator must not change. */
   readonly fixed?: (row: Row) => ComponentChildren
   /** Displayed below the operations. `changes` counts them. */
@@ -104,7 +114,7 @@ interface RowDrawerProps<Body, Row> extends OpenRow {
 
 export function RowDrawer<Body, Row>(props: RowDrawerProps<Body, Row>) {
   const { id, closeHref, onChange, path, noun, facts: RowFacts, operations } = props
-  const loaded = useLoaded<Body>(path)
+  const loaded = useLoaded<Body>(path, { everyMs: props.everyMs })
   const [changes, setChanges] = useState(0)
   const row = loaded.data && props.rowOf(loaded.data)
   const { buttons, dialog } = useOperations(operations, row, {
@@ -144,29 +154,43 @@ export function RowDrawer<Body, Row>(props: RowDrawerProps<Body, Row>) {
  * the one that is open.
  */
 export function useOperations<Row>(
-  operations: readonly RowOperation<Row>[],
+  operations: readonly (RowOperation<Row> | DirectOperation<Row>)[],
   row: Row | undefined,
   after: Pick<OperationProps<Row>, 'onDone' | 'onEnd'>,
 ): { readonly buttons: ComponentChildren; readonly dialog: ComponentChildren } {
   const [open, setOpen] = useState<RowOperation<Row>>()
+  const { isBusy, failure, run } = useSend()
   if (row === undefined) return { buttons: undefined, dialog: undefined }
   const allowed = operations.filter(({ role, fits }) => mayChange(role) && (fits?.(row) ?? true))
   const Dialog = open?.dialog
-  return {
-    buttons: allowed.length > 0 && (
+  const start = (operation: (typeof allowed)[number]) => {
+    if ('dialog' in operation) return setOpen(operation)
+    void run(async () => {
+      await operation.request(row)
+      say(operation.done(row))
+      after.onDone()
+    })
+  }
+  const buttons = allowed.length > 0 && (
+    <>
       <div class="bar">
         {allowed.map((operation) => (
           <Button
             key={operation.verb}
             size="tiny"
             kind={operation.isDangerous ? 'danger' : 'plain'}
-            onClick={() => setOpen(operation)}
+            busy={!('dialog' in operation) && isBusy && 'Sending…'}
+            onClick={() => start(operation)}
           >
-            {operation.verb}…
+            {'dialog' in operation ? `${operation.verb}…` : operation.verb}
           </Button>
         ))}
       </div>
-    ),
+      {failure && <Failed failure={failure} />}
+    </>
+  )
+  return {
+    buttons,
     dialog: Dialog && <Dialog row={row} onClose={() => setOpen(undefined)} {...after} />,
   }
 }

@@ -2,19 +2,18 @@
 import { type Query, withQuery } from '../../api.ts'
 import { slowNow } from '../../clock.ts'
 import { count, instant, listTime } from '../../format.ts'
-import type { CursorPage } from '../../list-page.ts'
-import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
-import { Drawer } from '../../parts/drawer.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Json } from '../../parts/json.tsx'
-import { Empty, Part } from '../../parts/notices.tsx'
 import { Id } from '../../parts/state.tsx'
 import { type Column, Sub } from '../../parts/table.tsx'
 import { say } from '../../parts/toast.tsx'
 import { href, keepQuery, type PageProps } from '../../router.ts'
+import type { Page as RowPage } from '../api-shapes.ts'
 import { saveCsv } from '../csv.ts'
-import { ListScreen } from '../list-screen.tsx'
+import { timeColumn } from '../list-columns.tsx'
+import { ListScreen, type OpenRow } from '../list-screen.tsx'
+import { RowDrawer } from '../row-drawer.tsx'
 import { auditWords, parametersOf, targetHref } from './audit-filters.ts'
 import { type AuditRow, nameOf } from './audit-shapes.ts'
 
@@ -23,13 +22,7 @@ const PATH = '/admin/audit'
 const MAX_CSV_PAGES = 20
 
 const columns: readonly Column<AuditRow>[] = [
-  {
-    name: 'at',
-    label: 'Time (UTC)',
-    priority: 2,
-    class: 'faint nowrap',
-    cell: ({ at }) => <time dateTime={at}>{listTime(at, slowNow().value)}</time>,
-  },
+  timeColumn(({ at }) => at),
   {
     name: 'operation',
     label: 'Operation',
@@ -77,7 +70,7 @@ export const Page = ({ params }: PageProps) => (
     noMatch="Remove a word of the filter, or select an earlier time."
     openId={params.id}
     closePath="/console/audit"
-    drawer={({ id, closeHref }) => <AuditDrawer key={id} id={id} closeHref={closeHref} />}
+    drawer={(row) => <AuditDrawer key={row.id} {...row} />}
   />
 )
 
@@ -108,18 +101,18 @@ function SaveCsv({ parameters }: { readonly parameters: Query }) {
   )
 }
 
-function AuditDrawer({ id, closeHref }: { readonly id: string; readonly closeHref: string }) {
-  const path = withQuery(PATH, { id, limit: 1 })
-  const loaded = useLoaded<CursorPage<AuditRow>>(path)
-  const row = loaded.data?.data[0]
-  return (
-    <Drawer title={<span class="mono">{row?.action ?? id}</span>} closeHref={closeHref}>
-      <Part of={loaded} subject="the operation">
-        {() => (row ? <Detail row={row} /> : <Empty title="The audit trail has no such row" />)}
-      </Part>
-    </Drawer>
-  )
-}
+const AuditDrawer = (props: OpenRow) => (
+  <RowDrawer<RowPage<AuditRow>, AuditRow>
+    {...props}
+    path={withQuery(PATH, { id: props.id, limit: 1 })}
+    noun="operation"
+    gone="The audit trail has no such row."
+    rowOf={({ data }) => data[0]}
+    nameOf={({ action }) => action}
+    facts={Detail}
+    operations={[]}
+  />
+)
 
 function Detail({ row }: { readonly row: AuditRow }) {
   const target = targetHref(row.target)

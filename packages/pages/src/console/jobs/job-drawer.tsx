@@ -1,63 +1,45 @@
 /** One job: its facts, its last error, its input, and the operations on it. */
-import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { instant } from '../../format.ts'
-import { useLoaded } from '../../loaded.ts'
-import { Button } from '../../parts/button.tsx'
-import { CallLine } from '../../parts/call-line.tsx'
-import { Confirm } from '../../parts/dialog.tsx'
-import { Drawer } from '../../parts/drawer.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Json } from '../../parts/json.tsx'
-import { Failed, Part } from '../../parts/notices.tsx'
 import { Id, State } from '../../parts/state.tsx'
-import { say } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
-import { useSend } from '../../use-send.ts'
-import { OfCustomer } from '../row-drawer.tsx'
-import { mayChange } from '../session.ts'
+import type { OpenRow } from '../list-screen.tsx'
+import { confirmation, OfCustomer, RowDrawer } from '../row-drawer.tsx'
 import { canCancel, canRetry, jobState, kindWords } from './job-shapes.ts'
 import type { JobWithInput } from './job-types.ts'
 
 const EVERY_MS = 5_000
 
-interface JobDrawerProps {
-  readonly id: string
-  readonly closeHref: string
-  readonly onChange: () => void
-}
+const pathOf = (id: string): string => `/admin/jobs/${encodeURIComponent(id)}`
 
-export function JobDrawer({ id, closeHref, onChange }: JobDrawerProps) {
-  const path = `/admin/jobs/${encodeURIComponent(id)}`
-  const job = useLoaded<JobWithInput>(path, { everyMs: EVERY_MS })
-  const reload = () => {
-    job.reload()
-    onChange()
-  }
-  return (
-    <Drawer title={job.data?.name ?? <span class="mono">{id}</span>} closeHref={closeHref}>
-      <Part of={job} subject="the job">
-        {(row) => (
-          <>
-            <JobFacts row={row} />
-            {mayChange('administrator') && <Operations path={path} row={row} onDone={reload} />}
-            {row.error !== null && (
-              <section aria-labelledby="error">
-                <h2 id="error">Last error</h2>
-                <pre class="wrap">{row.error}</pre>
-              </section>
-            )}
-            <section aria-labelledby="input">
-              <h2 id="input">Input</h2>
-              <Json value={row.input} />
-            </section>
-          </>
+export const JobDrawer = (props: OpenRow) => (
+  <RowDrawer<JobWithInput, JobWithInput>
+    {...props}
+    path={pathOf(props.id)}
+    everyMs={EVERY_MS}
+    noun="job"
+    rowOf={(job) => job}
+    nameOf={({ name }) => name}
+    facts={JobFacts}
+    operations={operations}
+    more={({ error, input }) => (
+      <>
+        {error !== null && (
+          <section aria-labelledby="error">
+            <h2 id="error">Last error</h2>
+            <pre class="wrap">{error}</pre>
+          </section>
         )}
-      </Part>
-      <CallLine path={path} />
-    </Drawer>
-  )
-}
+        <section aria-labelledby="input">
+          <h2 id="input">Input</h2>
+          <Json value={input} />
+        </section>
+      </>
+    )}
+  />
+)
 
 const timeOf = (at: string | null) => (at === null ? '–' : <time dateTime={at}>{instant(at)}</time>)
 
@@ -107,53 +89,33 @@ function eventOf({ kind, input }: JobWithInput): string | undefined {
   return kind === 'event' && typeof id === 'string' ? id : undefined
 }
 
-interface OperationsProps {
-  readonly path: string
-  readonly row: JobWithInput
-  readonly onDone: () => void
-}
+const Cancel = confirmation<JobWithInput>((row) => ({
+  title: `Cancel ${row.name}`,
+  verb: 'Cancel the job',
+  isDangerous: true,
+  request: () => send('POST', `${pathOf(row.id)}/cancel`),
+  done: `${row.name} is canceled.`,
+  text:
+    'The job has no further attempt. It is listed for 30 days, and an operator can retry it ' +
+    'until then.',
+}))
 
-function Operations({ path, row, onDone }: OperationsProps) {
-  const [isCanceling, setCanceling] = useState(false)
-  const { isBusy, failure, run } = useSend()
-  const retry = () =>
-    run(async () => {
-      await send('POST', `${path}/retry`)
-      say(`${row.name} is due.`)
-      onDone()
-    })
-  if (!canRetry(row)) return null
-  return (
-    <>
-      <div class="bar">
-        <Button size="tiny" busy={isBusy && 'Sending…'} onClick={retry}>
-          {row.state === 'waiting' ? 'Run now' : 'Retry'}
-        </Button>
-        {canCancel(row) && (
-          <Button size="tiny" kind="danger" onClick={() => setCanceling(true)}>
-            Cancel the job…
-          </Button>
-        )}
-      </div>
-      {failure && <Failed failure={failure} />}
-      {isCanceling && (
-        <Confirm
-          title={`Cancel ${row.name}`}
-          verb="Cancel the job"
-          isDangerous
-          run={async () => {
-            await send('POST', `${path}/cancel`)
-            say(`${row.name} is canceled.`)
-            onDone()
-          }}
-          onClose={() => setCanceling(false)}
-        >
-          <p>
-            The job has no further attempt. It is listed for 30 days, and an operator can retry it
-            until then.
-          </p>
-        </Confirm>
-      )}
-    </>
-  )
-}
+const retry = {
+  role: 'administrator',
+  request: ({ id }: JobWithInput) => send('POST', `${pathOf(id)}/retry`),
+  done: ({ name }: JobWithInput) => `${name} is due.`,
+} as const
+
+const isWaiting = ({ state }: JobWithInput): boolean => state === 'waiting'
+
+const operations = [
+  { ...retry, verb: 'Run now', fits: (row: JobWithInput) => canRetry(row) && isWaiting(row) },
+  { ...retry, verb: 'Retry', fits: (row: JobWithInput) => canRetry(row) && !isWaiting(row) },
+  {
+    verb: 'Cancel the job',
+    role: 'administrator',
+    fits: (row: JobWithInput) => canRetry(row) && canCancel(row),
+    isDangerous: true,
+    dialog: Cancel,
+  },
+] as const

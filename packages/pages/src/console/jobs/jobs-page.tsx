@@ -2,11 +2,11 @@
 import { slowNow } from '../../clock.ts'
 import { listTime } from '../../format.ts'
 import { Segments } from '../../parts/segments.tsx'
-import { State } from '../../parts/state.tsx'
 import { type Column, Sub } from '../../parts/table.tsx'
 import { keepQuery, type PageProps, query, setQuery } from '../../router.ts'
 import { customerName } from '../customer-names.ts'
 import { parametersOf } from '../filter-words.ts'
+import { stateColumn, timeColumn } from '../list-columns.tsx'
 import { ListScreen } from '../list-screen.tsx'
 import { scopeWords } from '../scope.ts'
 import { JobDrawer } from './job-drawer.tsx'
@@ -58,21 +58,8 @@ const columns: readonly Column<Job>[] = [
       </>
     ),
   },
-  {
-    name: 'state',
-    label: 'State',
-    cell: (row) => {
-      const [tone, text] = jobState(row)
-      return <State tone={tone}>{text}</State>
-    },
-  },
-  {
-    name: 'due',
-    label: 'Due (UTC)',
-    priority: 2,
-    class: 'faint nowrap',
-    cell: ({ run_at: at }) => <time dateTime={at}>{listTime(at, slowNow().value)}</time>,
-  },
+  stateColumn(jobState),
+  timeColumn(({ run_at: at }) => at, 'Due (UTC)'),
   { name: 'kind', label: 'Kind', priority: 4, cell: ({ kind }) => kindWords(kind) },
   {
     name: 'attempts',
@@ -138,8 +125,6 @@ export const Page = ({ params }: PageProps) => (
     }}
     openId={params.id}
     closePath="/console/jobs"
-    drawer={({ id, closeHref, onChange }) => (
-      <JobDrawer key={id} id={id} closeHref={closeHref} onChange={onChange} />
-    )}
+    drawer={(row) => <JobDrawer key={row.id} {...row} />}
   />
 )
