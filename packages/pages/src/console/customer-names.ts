@@ -1,6 +1,7 @@
 /** Names of customers, loaded once and shared by the pages. */
 import { signal } from '@preact/signals'
 import { get } from '../api.ts'
+import type { FilterWord } from '../parts/query-box.tsx'
 import type { Page } from './api-shapes.ts'
 
 export interface Customer {
@@ -31,3 +32,10 @@ export function customerOptions(selected: string): (readonly [id: string, name: 
   if (options.some(([id]) => id === selected)) return options
   return [[selected, customerName(selected)], ...options]
 }
+
+/** A word of filters that selects a customer. */
+export const customerWord = (name: string): FilterWord => ({
+  name,
+  hint: 'a customer',
+  values: customers.value.map((row) => ({ value: row.id, label: row.name })),
+})

@@ -5,10 +5,10 @@ import { triggerCommand } from '../../commands.ts'
 import { isoSecond, listTime, number } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
 import type { Filter, FilterWord } from '../../parts/query-box.tsx'
-import { State } from '../../parts/state.tsx'
 import { type Column, Sub } from '../../parts/table.tsx'
 import { href, type PageProps, query } from '../../router.ts'
-import { customers } from '../customer-names.ts'
+import { customerWord } from '../customer-names.ts'
+import { stateColumn, timeColumn } from '../list-columns.tsx'
 import { ListScreen } from '../list-screen.tsx'
 import { customer, mode } from '../scope.ts'
 import { type EventRow, eventState, isoOfSeconds } from './event-shapes.ts'
@@ -27,11 +27,7 @@ const eventWords = (): readonly FilterWord[] => [
     hint: 'the state of a delivery',
     values: ['failed', 'pending', 'paused', 'delivered'],
   },
-  {
-    name: 'of',
-    hint: 'a customer',
-    values: customers.value.map(({ id, name }) => ({ value: id, label: name })),
-  },
+  customerWord('of'),
   { name: 'request', hint: 'the id of a request' },
   {
     name: 'since',
@@ -58,16 +54,7 @@ function parametersOf(filters: readonly Filter[]) {
 }
 
 const columns: readonly Column<EventRow>[] = [
-  {
-    name: 'at',
-    label: 'Time (UTC)',
-    priority: 2,
-    class: 'faint nowrap',
-    cell: ({ created }) => {
-      const at = isoOfSeconds(created)
-      return <time dateTime={at}>{listTime(at, slowNow().value)}</time>
-    },
-  },
+  timeColumn(({ created }) => isoOfSeconds(created)),
   {
     name: 'type',
     label: 'Type',
@@ -103,15 +90,7 @@ const columns: readonly Column<EventRow>[] = [
     priority: 3,
     cell: ({ deliveries }) => number(deliveries.total),
   },
-  {
-    name: 'state',
-    label: 'State',
-    class: 'nowrap',
-    cell: (row) => {
-      const [tone, words] = eventState(row)
-      return <State tone={tone}>{words}</State>
-    },
-  },
+  stateColumn(eventState),
 ]
 
 /** A member of `GET /admin/resources`. */

@@ -44,7 +44,7 @@ export const KeyDrawer = (props: OpenRow) => (
 )
 
 function KeyFacts({ row }: { readonly row: KeyRow }) {
-  const { tone, words } = stateOf(row, slowNow().value)
+  const [tone, words] = stateOf(row, slowNow().value)
   const scope: Query = { customer: row.customer, mode: row.mode === 'test' ? 'test' : undefined }
   return (
     <Facts

@@ -3,10 +3,10 @@ import { slowNow } from '../../clock.ts'
 import { createKeyCommand } from '../../commands.ts'
 import { ago, isoSecond } from '../../format.ts'
 import type { Filter, FilterWord } from '../../parts/query-box.tsx'
-import { State } from '../../parts/state.tsx'
 import { type Column, Sub } from '../../parts/table.tsx'
 import { keepQuery, type PageProps } from '../../router.ts'
-import { customerName, customers } from '../customer-names.ts'
+import { customerName, customerWord } from '../customer-names.ts'
+import { stateColumn, versionColumn } from '../list-columns.tsx'
 import { ListScreen } from '../list-screen.tsx'
 import { customer, mode } from '../scope.ts'
 import { mayChange } from '../session.ts'
@@ -24,11 +24,7 @@ const inDays = (value: string): string | undefined =>
 const keyWords = (): readonly FilterWord[] => [
   { name: 'name', hint: 'the name of a key' },
   { name: 'id', hint: 'the id of a key' },
-  {
-    name: 'of',
-    hint: 'a customer',
-    values: customers.value.map(({ id, name }) => ({ value: id, label: name })),
-  },
+  customerWord('of'),
   { name: 'scope', hint: 'a scope that the key has' },
   { name: 'unused', hint: 'not used for 90d', values: ['30d', '90d'], check: inDays },
   {
@@ -92,22 +88,9 @@ const columns: readonly Column<KeyRow>[] = [
     isMain: true,
     cell: ({ scopes }) => <span class="mono soft">{scopes.join(', ') || 'none'}</span>,
   },
-  {
-    name: 'version',
-    label: 'Version',
-    priority: 4,
-    cell: ({ api_version: version }) => <span class="mono soft">{version ?? '–'}</span>,
-  },
+  versionColumn(({ api_version: version }) => version, 4),
   { name: 'used', label: 'Last used', priority: 2, class: 'nowrap', cell: lastUse },
-  {
-    name: 'state',
-    label: 'State',
-    class: 'nowrap',
-    cell: (row) => {
-      const { tone, words } = stateOf(row, slowNow().value)
-      return <State tone={tone}>{words}</State>
-    },
-  },
+  stateColumn((row) => stateOf(row, slowNow().value)),
 ]
 
 export const Page = ({ params }: PageProps) => (

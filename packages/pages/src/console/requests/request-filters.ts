@@ -2,7 +2,7 @@
 import type { Query } from '../../api.ts'
 import type { Filter, FilterWord } from '../../parts/query-box.tsx'
 import type { RequestRow } from '../api-shapes.ts'
-import { customers } from '../customer-names.ts'
+import { customerWord } from '../customer-names.ts'
 import type { KeyName } from '../key-names.ts'
 import { parseInstant } from '../ranges.ts'
 
@@ -45,11 +45,7 @@ export const requestWords = (
     hint: 'GET, POST, …',
     values: ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'],
   },
-  {
-    name: 'customer',
-    hint: 'a customer',
-    values: customers.value.map(({ id, name }) => ({ value: id, label: name })),
-  },
+  customerWord('customer'),
   {
     name: 'key',
     hint: 'a key: its id, its name, or the end of its secret',

@@ -4,12 +4,12 @@ import { forwardCommand } from '../../commands.ts'
 import { number, percent } from '../../format.ts'
 import { lazy } from '../../lazy.tsx'
 import type { FilterWord } from '../../parts/query-box.tsx'
-import { State } from '../../parts/state.tsx'
 import { Strip } from '../../parts/strip.tsx'
 import { type Column, Sub } from '../../parts/table.tsx'
 import { href, type PageProps, query, setQuery } from '../../router.ts'
-import { customers } from '../customer-names.ts'
+import { customerWord } from '../customer-names.ts'
 import { parametersOf } from '../filter-words.ts'
+import { stateColumn, versionColumn } from '../list-columns.tsx'
 import { ListScreen } from '../list-screen.tsx'
 import { customer, mode } from '../scope.ts'
 import { mayChange } from '../session.ts'
@@ -30,26 +30,14 @@ const webhookWords = (versions: readonly string[]): readonly FilterWord[] => [
     hint: 'the health',
     values: ['failing', 'slow', 'some_fail', 'healthy', 'new', 'off'],
   },
-  {
-    name: 'of',
-    hint: 'a customer',
-    values: customers.value.map(({ id, name }) => ({ value: id, label: name })),
-  },
+  customerWord('of'),
   { name: 'url', hint: 'the whole URL' },
   { name: 'event', hint: 'an event type that it receives' },
   { name: 'version', hint: 'its version', values: versions },
 ]
 
 const columns: readonly Column<WebhookRow>[] = [
-  {
-    name: 'state',
-    label: 'State',
-    class: 'nowrap',
-    cell: ({ health }) => {
-      const [tone, word] = healthState(health.state)
-      return <State tone={tone}>{word}</State>
-    },
-  },
+  stateColumn(({ health }) => healthState(health.state)),
   {
     name: 'url',
     label: 'Endpoint',
@@ -78,12 +66,7 @@ const columns: readonly Column<WebhookRow>[] = [
     priority: 4,
     cell: ({ events }) => <code class="soft">{events.join(', ')}</code>,
   },
-  {
-    name: 'version',
-    label: 'Version',
-    priority: 4,
-    cell: ({ api_version: version }) => <span class="mono soft">{version}</span>,
-  },
+  versionColumn(({ api_version: version }) => version, 4),
   {
     name: 'strip',
     label: 'Last 60 attempts',
