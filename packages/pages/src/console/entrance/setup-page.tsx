@@ -1,6 +1,5 @@
 /** The first visit: creates the first operator, while the first steps tick by themselves. */
 import { useState } from 'preact/hooks'
-import { ApiFailure } from '../../api.ts'
 import { releaseName } from '../../branding.ts'
 import { createOperatorCommand } from '../../commands.ts'
 import { Button } from '../../parts/button.tsx'
@@ -10,6 +9,7 @@ import { Brand, useTitle } from '../../parts/frame.tsx'
 import { Failed } from '../../parts/notices.tsx'
 import { go } from '../../router.ts'
 import { switchTheme } from '../../theme.ts'
+import { useSend } from '../../use-send.ts'
 import { createOperator, session } from '../session.ts'
 import { FirstSteps } from './first-steps.tsx'
 
@@ -61,26 +61,17 @@ const Exists = () => (
 function OperatorForm() {
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
-  const [isBusy, setBusy] = useState(false)
   const [isShort, setShort] = useState(false)
-  const [failure, setFailure] = useState<ApiFailure>()
-  const messageOf = (pointer: string) =>
-    failure?.problem.errors?.find((error) => error.pointer === pointer)?.message
+  const { isBusy, failure, messageOf, run } = useSend()
   const isTaken = failure?.code === 'conflict'
   const submit = async () => {
-    setFailure(undefined)
     const tooShort = [...password].length < MIN_LENGTH
     setShort(tooShort)
     if (tooShort) return
-    setBusy(true)
-    try {
+    await run(async () => {
       await createOperator(email, password)
       go(CONSOLE)
-    } catch (error) {
-      if (!(error instanceof ApiFailure)) throw error
-      setFailure(error)
-      setBusy(false)
-    }
+    })
   }
   const isFieldError = isTaken || messageOf('/email') || messageOf('/password')
   return (
@@ -90,12 +81,7 @@ function OperatorForm() {
         The link worked once. This browser is signed in for 12 hours; later you sign in with this
         account, and set up an authenticator app.
       </p>
-      <Form
-        method="post"
-        onSubmit={() => {
-          if (!isBusy) submit()
-        }}
-      >
+      <Form method="post" onSubmit={submit}>
         {failure && !isFieldError && <Failed failure={failure} />}
         <Field
           label="E-mail"
