@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path'
 import { defineConfig, type Plugin } from 'vite'
+import { operationBodies } from './operation-bodies.ts'
 
 const folder = import.meta.dirname
 const SHELL = /^\/(console|portal)(\/(?!(session|api)\b).*)?$/
@@ -41,7 +42,12 @@ const api = process.env.GATEHOOK_URL ?? 'http://127.0.0.1:8787'
 const proxied = ['/admin', '/api', '/openapi', '/console/session', '/portal/session', '/portal/api']
 
 /** Modules of many pages are one file: it compresses better than a small file for each of them. */
-const PARTS = { name: 'parts', minShareCount: 7 }
+const PARTS = {
+  name: 'parts',
+  minShareCount: 7,
+  // Pages without a form do not load the bodies of operations.
+  test: (id: string) => !/\/src\/forms\/|\/operation-forms|operation-bodies/.test(id),
+}
 
 const inputs = ['console', 'portal'].map((name) => join(folder, `${name}.html`))
 
@@ -51,7 +57,7 @@ export const config = defineConfig({
   experimental: {
     renderBuiltUrl: (file, { hostType }) => (hostType === 'js' ? { relative: true } : `/${file}`),
   },
-  plugins: [serveShells, blockRendering],
+  plugins: [operationBodies, serveShells, blockRendering],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   server: { proxy: Object.fromEntries(proxied.map((path) => [path, api])) },
   build: {

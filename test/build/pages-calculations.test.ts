@@ -10,7 +10,7 @@ const { axisTo, bandsOf, daysOf } = await load('console/versions/version-axis.ts
 const chart = await load('parts/chart-shapes.ts')
 const format = await load('format.ts')
 const { stripWords } = await load('console/webhooks/webhook-shapes.ts')
-const { matchText, parseMatch } = await load('console/issuers/claim-lines.ts')
+const { matchText, parseMatch } = await load('forms/claim-lines.ts')
 const { adviceOf } = await load('portal/delivery-advice.ts')
 
 const DAY_MS = 86_400_000

@@ -26,6 +26,12 @@ for (const name of ['pointerdown', 'pointermove', 'keydown', 'wheel']) {
 /** The time since the last input of the reader. */
 export const idleMs = (): number => Date.now() - inputMs
 
+const DAY_MS = 86_400_000
+
+/** Returns the instant after a number of days; negative: before. */
+export const inDays = (days: string): string =>
+  new Date(nowMs() + Number(days) * DAY_MS).toISOString()
+
 /** Runs `action` every `ms`, and when the tab becomes visible, while a reader is there. */
 export function every(ms: number, action: () => void): () => void {
   const tick = () => {

@@ -25,7 +25,7 @@ export interface OpenRow {
   readonly onChange: () => void
 }
 
-interface CreationProps {
+export interface CreationProps {
   readonly onClose: () => void
   readonly onCreate: () => void
 }

@@ -3,17 +3,16 @@ import { useState } from 'preact/hooks'
 import { send } from '../api.ts'
 import { nowMs } from '../clock.ts'
 import { ago, day, instant } from '../format.ts'
+import type { InputProps } from '../forms/field-words.ts'
+import { OperationDialog } from '../forms/form-dialog.tsx'
 import { useLoaded } from '../loaded.ts'
 import { Button } from '../parts/button.tsx'
 import { Confirm, Dialog } from '../parts/dialog.tsx'
-import { Field } from '../parts/field.tsx'
-import { Form } from '../parts/form.tsx'
-import { Empty, Failed, Part } from '../parts/notices.tsx'
+import { Empty, Part } from '../parts/notices.tsx'
 import { ScopeMatrix } from '../parts/scope-matrix.tsx'
 import { Secret } from '../parts/secret.tsx'
 import { Table } from '../parts/table.tsx'
 import { say } from '../parts/toast.tsx'
-import { useSend } from '../use-send.ts'
 import { session } from './session.ts'
 import type { Key, Page } from './shapes.ts'
 
@@ -183,41 +182,29 @@ interface CreateKeyProps {
   readonly onCreate: (key: NewKey) => void
 }
 
-function CreateKey({ onClose, onCreate }: CreateKeyProps) {
-  const [name, setName] = useState('')
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
-  const { isBusy, failure, messageOf, run } = useSend()
-  const submit = () =>
-    run(async () => {
-      const body = { name, scopes: [...selected] }
-      onCreate((await send<NewKey>('POST', PATH, { body })).body)
-    })
-  return (
-    <Dialog title="Create a key" onClose={onClose} isSheet>
-      <Form onSubmit={submit}>
-        {failure && !messageOf('/name') && <Failed failure={failure} />}
-        <Field
-          label="Name"
-          value={name}
-          onInput={setName}
-          hint="The program that uses the key."
-          error={messageOf('/name')}
-          maxLength={100}
-          autofocus
-          required
-        />
-        <ScopeMatrix
-          scopes={session.value!.key_scopes.map((scope) => ({ name: scope }))}
-          selected={selected}
-          onChange={setSelected}
-        />
-        <Button kind="first" type="submit" busy={isBusy && 'Creating…'}>
-          Create
-        </Button>
-      </Form>
-    </Dialog>
-  )
-}
+const ScopesInput = ({ value, onChange }: InputProps) => (
+  <ScopeMatrix
+    scopes={session.value!.key_scopes.map((name) => ({ name }))}
+    selected={value as ReadonlySet<string>}
+    onChange={onChange}
+  />
+)
+
+const CreateKey = ({ onClose, onCreate }: CreateKeyProps) => (
+  <OperationDialog<NewKey>
+    operation="create_portal_key"
+    path={PATH}
+    title="Create a key"
+    verb="Create"
+    busyVerb="Creating…"
+    isSheet
+    isInline
+    only={['name', 'scopes']}
+    words={{ name: { hint: 'The program that uses the key.' }, scopes: { input: ScopesInput } }}
+    done={onCreate}
+    onClose={onClose}
+  />
+)
 
 interface NewKeyProps {
   readonly created: NewKey

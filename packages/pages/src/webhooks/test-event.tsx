@@ -1,13 +1,12 @@
 /** Sends a sample event to an endpoint, in any version, and displays the result in its place. */
 import { useState } from 'preact/hooks'
-import { send } from '../api.ts'
 import { duration } from '../format.ts'
+import { useOperationForm } from '../forms/form.ts'
+import { FormFields } from '../forms/form-fields.tsx'
 import { Button } from '../parts/button.tsx'
-import { Field } from '../parts/field.tsx'
 import { Form } from '../parts/form.tsx'
 import { Failed } from '../parts/notices.tsx'
 import { State } from '../parts/state.tsx'
-import { useSend } from '../use-send.ts'
 import { useVersionNames } from './endpoint-form.tsx'
 
 export interface TestResult {
@@ -35,47 +34,41 @@ interface TestEventProps {
 }
 
 export function TestEvent({ path, events, version: ownVersion, onDone }: TestEventProps) {
-  const versions = useVersionNames()
-  const [type, setType] = useState(sampleType(events))
-  const [version, setVersion] = useState('')
   const [result, setResult] = useState<TestResult>()
-  const { isBusy, failure, messageOf, run } = useSend()
-  const others = versions.filter((name) => name !== ownVersion)
-  const test = () =>
-    run(async () => {
-      setResult(undefined)
-      const body = {
-        event_type: type,
-        resume_deliveries: true,
-        ...(version && { api_version: version }),
-      }
-      setResult((await send<TestResult>('POST', `${path}/test`, { body })).body)
+  const form = useOperationForm({
+    operation: 'test_webhook',
+    values: { event_type: sampleType(events) },
+    fixed: { resume_deliveries: true },
+    words: {
+      event_type: { hint: null },
+      api_version: {
+        options: () => [
+          ['', ownVersion],
+          ...useVersionNames().flatMap((name) =>
+            name === ownVersion ? [] : [[name, name] as const],
+          ),
+        ],
+      },
+    },
+  })
+  const { isBusy, failure } = form.sending
+  const test = () => {
+    setResult(undefined)
+    void form.submit<TestResult>(`${path}/test`, (body) => {
+      setResult(body)
       onDone()
     })
-  const isFieldError = ['/event_type', '/api_version'].some(messageOf)
+  }
   return (
     <Form class="bar" onSubmit={test}>
-      <Field
-        label="Event type"
-        value={type}
-        onInput={setType}
-        error={messageOf('/event_type')}
-        required
-      />
-      <Field
-        label="Version"
-        value={version}
-        onInput={setVersion}
-        options={[['', ownVersion], ...others.map((name) => [name, name] as const)]}
-        error={messageOf('/api_version')}
-      />
+      <FormFields form={form} isEmbedded />
       <Button type="submit" busy={isBusy && 'Sending…'}>
         Send a test
       </Button>
       <span role="status">
         {result && <State tone={result.delivered ? 'ok' : 'bad'}>{resultWords(result)}</State>}
       </span>
-      {failure && !isFieldError && <Failed failure={failure} />}
+      {failure && !form.isAtField && <Failed failure={failure} />}
     </Form>
   )
 }

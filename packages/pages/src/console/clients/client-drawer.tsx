@@ -1,24 +1,13 @@
 /** One OAuth client: its facts, the rotation of its secret, and its deletion. */
-import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { instant } from '../../format.ts'
-import { OVERLAPS } from '../../overlaps.ts'
-import { Dialog } from '../../parts/dialog.tsx'
+import { USUAL_OVERLAP } from '../../overlaps.ts'
 import { Facts } from '../../parts/facts.tsx'
-import { Field } from '../../parts/field.tsx'
-import { Failed } from '../../parts/notices.tsx'
-import { SecretDialog } from '../../parts/secret-dialog.tsx'
 import { Id } from '../../parts/state.tsx'
 import { href } from '../../router.ts'
-import { useSend } from '../../use-send.ts'
 import type { OpenRow } from '../list-screen.tsx'
-import {
-  confirmation,
-  OfCustomer,
-  type OperationProps,
-  RowDrawer,
-  type RowOperation,
-} from '../row-drawer.tsx'
+import { formOf } from '../operation-forms.tsx'
+import { confirmation, OfCustomer, RowDrawer, type RowOperation } from '../row-drawer.tsx'
 import type { ClientRow, ClientWithSecret } from './client-shapes.ts'
 
 export const ClientDrawer = (props: OpenRow) => (
@@ -118,39 +107,23 @@ const Unblock = confirmation<ClientRow>((row) => ({
   text: 'Its requests and its tokens that have not expired are accepted again.',
 }))
 
-function Rotate({ row, onClose }: OperationProps<ClientRow>) {
-  const [overlap, setOverlap] = useState<string>(OVERLAPS[2][0])
-  const [rotated, setRotated] = useState<ClientWithSecret>()
-  const { isBusy, failure, run } = useSend()
-  const rotate = () =>
-    run(async () => {
-      const path = `${pathOf(row.client_id)}/rotate-secret`
-      const body = { overlap_seconds: Number(overlap) }
-      setRotated((await send<ClientWithSecret>('POST', path, { body })).body)
-    })
-  const title = `Rotate the secret of ${row.name}`
-  if (rotated?.client_secret) {
-    return (
-      <SecretDialog
-        title={title}
-        label="Client secret"
-        value={rotated.client_secret}
-        hint="Only this dialog displays the secret."
-        onClose={onClose}
-      />
-    )
-  }
-  return (
-    <Dialog
-      title={title}
-      onClose={onClose}
-      submit={{ verb: 'Rotate', busy: isBusy && 'Rotating…', run: rotate }}
-    >
-      <Field label="The old secret" value={overlap} onInput={setOverlap} options={OVERLAPS} />
-      {failure && <Failed failure={failure} />}
-    </Dialog>
-  )
-}
+const Rotate = formOf<ClientRow, ClientWithSecret>((row) => ({
+  operation: 'rotate_client_secret',
+  path: `${pathOf(row.client_id)}/rotate-secret`,
+  title: `Rotate the secret of ${row.name}`,
+  verb: 'Rotate',
+  busyVerb: 'Rotating…',
+  values: USUAL_OVERLAP,
+  secret: ({ client_secret: value }) =>
+    value === undefined
+      ? undefined
+      : {
+          title: `Rotate the secret of ${row.name}`,
+          label: 'Client secret',
+          value,
+          hint: 'Only this dialog displays the secret.',
+        },
+}))
 
 const operations: readonly RowOperation<ClientRow>[] = [
   {

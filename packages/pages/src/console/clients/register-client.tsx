@@ -1,46 +1,78 @@
 /** The sheet that registers a client and displays its secret once. */
 import { useState } from 'preact/hooks'
-import { send } from '../../api.ts'
-import { useLoaded } from '../../loaded.ts'
+import type { Words } from '../../forms/field-words.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Check, Field } from '../../parts/field.tsx'
-import { Form } from '../../parts/form.tsx'
-import { Failed, Part } from '../../parts/notices.tsx'
-import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
 import { Secret } from '../../parts/secret.tsx'
-import { useSend } from '../../use-send.ts'
-import { customerOptions, DEFAULT_CUSTOMER } from '../customer-names.ts'
-import { isInstallationScope } from '../installation-scopes.ts'
-import type { ScopeRow } from '../keys/key-shapes.ts'
+import { DEFAULT_CUSTOMER } from '../customer-names.ts'
+import type { CreationProps } from '../list-screen.tsx'
+import { ConsoleDialog } from '../operation-forms.tsx'
 import { mode, customer as scopeCustomer } from '../scope.ts'
 import type { ClientWithSecret } from './client-shapes.ts'
 
-interface RegisterClientProps {
-  readonly onClose: () => void
-  readonly onCreate: () => void
+/** Grants of clients with a secret or keys. */
+const CONFIDENTIAL_GRANTS = ['client_credentials', 'urn:ietf:params:oauth:grant-type:jwt-bearer']
+
+const words: Words = {
+  name: { hint: 'The consent page displays it.' },
+  customer: {},
+  public: { label: 'Public: a browser or mobile app, which cannot store a secret', hint: null },
+  grant_types: {
+    label: 'Grants',
+    choices: {
+      'urn:ietf:params:oauth:grant-type:device_code': 'device code: a device without a browser',
+      'urn:ietf:params:oauth:grant-type:jwt-bearer': 'assertion: a trusted issuer names the person',
+    },
+    permits: (grant, draft) => draft.public !== true || !CONFIDENTIAL_GRANTS.includes(grant),
+  },
+  redirect_uris: {
+    label: 'Redirect URIs',
+    rows: 3,
+    hint: 'One per line. The server compares them exactly.',
+    placeholder: 'https://app.example.com/callback',
+  },
+  jwks_uri: {
+    label: 'URL of its public keys',
+    hint: 'For private_key_jwt, instead of a secret. Optional.',
+    placeholder: 'https://app.example.com/jwks.json',
+    fits: (draft) => draft.public !== true,
+  },
+  scopes: {},
 }
 
-export function RegisterClient({ onClose, onCreate }: RegisterClientProps) {
+/** Settings for the command line. */
+const OMITTED = [
+  'jwks',
+  'require_client_auth_on_refresh',
+  'first_party',
+  'id_token_signed_response_alg',
+]
+
+export function RegisterClient({ onClose, onCreate }: CreationProps) {
   const [created, setCreated] = useState<ClientWithSecret>()
+  if (created) return <NewClient created={created} onClose={onClose} />
   return (
-    <Dialog
-      title={created?.name ?? 'Register a client'}
-      onClose={onClose}
-      isRequired={created?.client_secret !== undefined}
+    <ConsoleDialog<ClientWithSecret>
+      operation="create_client"
+      path="/admin/clients"
+      title="Register a client"
+      verb="Register the client"
+      busyVerb="Registering…"
       isSheet
-    >
-      {created ? (
-        <NewClient created={created} onClose={onClose} />
-      ) : (
-        <ClientForm
-          onCreate={(client) => {
-            setCreated(client)
-            onCreate()
-          }}
-        />
-      )}
-    </Dialog>
+      isInline
+      words={words}
+      omit={OMITTED}
+      fixed={{ mode: mode.value }}
+      values={{
+        customer: scopeCustomer.value ?? DEFAULT_CUSTOMER,
+        grant_types: ['authorization_code', 'refresh_token', 'client_credentials'],
+      }}
+      done={(client) => {
+        setCreated(client)
+        onCreate()
+      }}
+      onClose={onClose}
+    />
   )
 }
 
@@ -49,8 +81,14 @@ interface NewClientProps {
   readonly onClose: () => void
 }
 
+/** The new client, and its secret if it has one. */
 const NewClient = ({ created, onClose }: NewClientProps) => (
-  <>
+  <Dialog
+    title={created.name}
+    onClose={onClose}
+    isRequired={created.client_secret !== undefined}
+    isSheet
+  >
     <p class="label">Client id</p>
     <p>
       <code>{created.client_id}</code>
@@ -71,119 +109,5 @@ const NewClient = ({ created, onClose }: NewClientProps) => (
     <Button kind="first" onClick={onClose}>
       {created.client_secret ? 'I have stored it' : 'Done'}
     </Button>
-  </>
+  </Dialog>
 )
-
-const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
-const USUAL_GRANTS = ['authorization_code', 'refresh_token', 'client_credentials'] as const
-const ASSERTION_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
-const GRANTS = [...USUAL_GRANTS, DEVICE_GRANT, ASSERTION_GRANT] as const
-const CONFIDENTIAL_GRANTS: readonly string[] = ['client_credentials', ASSERTION_GRANT]
-const PUBLIC_GRANTS = GRANTS.filter((grant) => !CONFIDENTIAL_GRANTS.includes(grant))
-const LABELS: Readonly<Record<string, string>> = {
-  [DEVICE_GRANT]: 'device code: a device without a browser',
-  [ASSERTION_GRANT]: 'assertion: a trusted issuer names the person',
-}
-const grantLabel = (grant: string): string => LABELS[grant] ?? grant.replaceAll('_', ' ')
-
-function ClientForm({ onCreate }: { readonly onCreate: (client: ClientWithSecret) => void }) {
-  const scopes = useLoaded<{ readonly data: readonly ScopeRow[] }>('/admin/scopes')
-  const [name, setName] = useState('')
-  const [owner, setOwner] = useState(scopeCustomer.value ?? DEFAULT_CUSTOMER)
-  const [uris, setUris] = useState('')
-  const [isPublic, setPublic] = useState(false)
-  const [keysUrl, setKeysUrl] = useState('')
-  const [grants, setGrants] = useState<ReadonlySet<string>>(new Set(USUAL_GRANTS))
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
-  const { isBusy, failure, messageOf, run } = useSend()
-  const available = isPublic ? PUBLIC_GRANTS : GRANTS
-  const submit = () =>
-    run(async () => {
-      const body = {
-        name,
-        customer: owner,
-        mode: mode.value,
-        redirect_uris: uris.split(/\s+/).filter(Boolean),
-        scopes: [...selected],
-        public: isPublic,
-        ...(keysUrl !== '' && { jwks_uri: keysUrl }),
-        grant_types: available.filter((grant) => grants.has(grant)),
-      }
-      onCreate((await send<ClientWithSecret>('POST', '/admin/clients', { body })).body)
-    })
-  const toggle = (grant: string, isOn: boolean) => {
-    const next = new Set(grants)
-    if (isOn) next.add(grant)
-    else next.delete(grant)
-    setGrants(next)
-  }
-  return (
-    <Form onSubmit={submit}>
-      {failure && <Failed failure={failure} />}
-      <Field
-        label="Name"
-        value={name}
-        onInput={setName}
-        hint="The consent page displays it."
-        error={messageOf('/name')}
-        autofocus
-        required
-      />
-      <Field
-        label="Customer"
-        value={owner}
-        onInput={setOwner}
-        options={customerOptions(owner)}
-        error={messageOf('/customer')}
-      />
-      <Check
-        checked={isPublic}
-        onChange={setPublic}
-        label="Public: a browser or mobile app, which cannot store a secret"
-      />
-      <fieldset>
-        <legend class="label">Grants</legend>
-        {available.map((grant) => (
-          <Check
-            key={grant}
-            checked={grants.has(grant)}
-            onChange={(isOn) => toggle(grant, isOn)}
-            label={grantLabel(grant)}
-          />
-        ))}
-      </fieldset>
-      <Field
-        label="Redirect URIs"
-        value={uris}
-        onInput={setUris}
-        rows={3}
-        hint="One per line. The server compares them exactly."
-        placeholder="https://app.example.com/callback"
-        error={messageOf('/redirect_uris')}
-      />
-      {!isPublic && (
-        <Field
-          label="URL of its public keys"
-          value={keysUrl}
-          onInput={setKeysUrl}
-          hint="For private_key_jwt, instead of a secret. Optional."
-          placeholder="https://app.example.com/jwks.json"
-          error={messageOf('/jwks_uri')}
-        />
-      )}
-      <Part of={scopes} subject="scopes">
-        {({ data }) => (
-          <ScopeMatrix
-            scopes={data.filter(({ name: scope }) => !isInstallationScope(scope))}
-            selected={selected}
-            onChange={setSelected}
-          />
-        )}
-      </Part>
-      {messageOf('/scopes') && <p class="err">{messageOf('/scopes')}</p>}
-      <Button kind="first" type="submit" busy={isBusy && 'Registering…'}>
-        Register the client
-      </Button>
-    </Form>
-  )
-}

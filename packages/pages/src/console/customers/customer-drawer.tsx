@@ -7,22 +7,20 @@ import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Facts } from '../../parts/facts.tsx'
-import { Field } from '../../parts/field.tsx'
 import { Failed, Part } from '../../parts/notices.tsx'
 import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
 import { Secret } from '../../parts/secret.tsx'
 import { Id } from '../../parts/state.tsx'
-import { say } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
 import { useSend } from '../../use-send.ts'
 import type { Page, SeriesBody } from '../api-shapes.ts'
 import { DEFAULT_CUSTOMER } from '../customer-names.ts'
 import { isInstallationScope } from '../installation-scopes.ts'
-import type { ScopeRow } from '../keys/key-shapes.ts'
 import type { OpenRow } from '../list-screen.tsx'
+import { formOf, type ScopeRow } from '../operation-forms.tsx'
 import { confirmation, type OperationProps, RowDrawer, type RowOperation } from '../row-drawer.tsx'
 import { mode } from '../scope.ts'
-import { type CustomerRow, limitWords, type RateLimit } from './customer-shapes.ts'
+import { type CustomerRow, limitWords } from './customer-shapes.ts'
 import { CustomerState } from './customer-state.tsx'
 
 export const CustomerDrawer = (props: OpenRow) => (
@@ -73,8 +71,8 @@ function CustomerFacts({ row }: { readonly row: CustomerRow }) {
   )
 }
 
-const patch = (row: CustomerRow, body: unknown) =>
-  send('PATCH', `/admin/customers/${row.id}`, { body })
+const patch = (row: CustomerRow, suspended: boolean) =>
+  send('PATCH', `/admin/customers/${row.id}`, { body: { suspended } })
 
 const Suspend = confirmation<CustomerRow>((row) => ({
   title: `Suspend ${row.name}`,
@@ -82,7 +80,7 @@ const Suspend = confirmation<CustomerRow>((row) => ({
   busyVerb: 'Suspending…',
   isDangerous: true,
   typed: row.name,
-  request: () => patch(row, { suspended: true }),
+  request: () => patch(row, true),
   done: `${row.name} is suspended.`,
   text:
     'Every request with a credential of this customer gets 403 within 2 s. Its deliveries wait. ' +
@@ -92,102 +90,36 @@ const Suspend = confirmation<CustomerRow>((row) => ({
 const Resume = confirmation<CustomerRow>((row) => ({
   title: `Resume ${row.name}`,
   verb: 'Resume',
-  request: () => patch(row, { suspended: false }),
+  request: () => patch(row, false),
   done: `${row.name} is active.`,
   text: 'Its credentials are valid again, and the deliveries that wait are sent.',
 }))
 
-const LIMITS = [
-  ['rate_limit', 'Requests of each credential'],
-  ['total_rate_limit', 'Requests of all credentials together'],
-  ['delivery_rate', 'Webhook deliveries'],
-] as const
+const change = (row: CustomerRow) =>
+  ({ operation: 'update_customer', path: `/admin/customers/${row.id}` }) as const
 
-type LimitName = (typeof LIMITS)[number][0]
+const NameAndContact = formOf<CustomerRow, CustomerRow>((row) => ({
+  ...change(row),
+  row,
+  title: `Name and contact of ${row.name}`,
+  omit: ['suspended', 'limits'],
+  said: ({ name }) => `${name} is changed.`,
+}))
 
-const textOf = (limit: RateLimit | null | undefined): string =>
-  limit ? `${limit.limit}/${limit.window_s}` : ''
-
-/** Reads `600/60`; null for an empty text, undefined for another text. */
-function readLimit(text: string): RateLimit | null | undefined {
-  if (text.trim() === '') return null
-  const [, limit, window] = /^\s*(\d{1,7})\s*\/\s*(\d{1,5})\s*$/.exec(text) ?? []
-  return limit && window ? { limit: Number(limit), window_s: Number(window) } : undefined
-}
-
-function NameAndContact({ row, onClose, onDone }: OperationProps<CustomerRow>) {
-  const [name, setName] = useState(row.name)
-  const [contact, setContact] = useState(row.contact_email ?? '')
-  const { isBusy, failure, messageOf, run } = useSend()
-  const save = () =>
-    run(async () => {
-      await patch(row, { name, contact_email: contact.trim() || null })
-      say(`${name} is changed.`)
-      onDone()
-      onClose()
-    })
-  return (
-    <Dialog
-      title={`Name and contact of ${row.name}`}
-      onClose={onClose}
-      submit={{ verb: 'Save', busy: isBusy && 'Saving…', run: save }}
-    >
-      <Field label="Name" value={name} onInput={setName} error={messageOf('/name')} autofocus />
-      <Field
-        label="Contact, an e-mail address"
-        hint="The address for news, such as the end of a version. Empty: none."
-        value={contact}
-        onInput={setContact}
-        error={messageOf('/contact_email')}
-      />
-      {failure && !messageOf('/name') && !messageOf('/contact_email') && (
-        <Failed failure={failure} />
-      )}
-    </Dialog>
-  )
-}
-
-function Limits({ row, onClose, onDone }: OperationProps<CustomerRow>) {
-  const [texts, setTexts] = useState<Record<LimitName, string>>({
-    rate_limit: textOf(row.limits.rate_limit),
-    total_rate_limit: textOf(row.limits.total_rate_limit),
-    delivery_rate: textOf(row.limits.delivery_rate),
-  })
-  const { isBusy, failure, messageOf, run } = useSend()
-  const values = LIMITS.map(([name]) => [name, readLimit(texts[name])] as const)
-  const isReady = values.every(([, value]) => value !== undefined)
-  const save = () =>
-    run(async () => {
-      await patch(row, { limits: Object.fromEntries(values) })
-      say(`The limits of ${row.name} are changed.`)
-      onDone()
-      onClose()
-    })
-  const errorOf = (name: LimitName) =>
-    readLimit(texts[name]) === undefined
-      ? 'It must be a number per seconds: 600/60.'
-      : messageOf(`/limits/${name}`)
-  return (
-    <Dialog
-      title={`Limits of ${row.name}`}
-      onClose={onClose}
-      submit={{ verb: 'Save', isDisabled: !isReady, busy: isBusy && 'Saving…', run: save }}
-    >
-      <p class="soft small">Number per seconds. Empty: the limit of the installation.</p>
-      {LIMITS.map(([name, label]) => (
-        <Field
-          key={name}
-          label={label}
-          value={texts[name]}
-          onInput={(text) => setTexts({ ...texts, [name]: text })}
-          placeholder="600/60"
-          error={errorOf(name)}
-        />
-      ))}
-      {failure && !messageOf('/limits') && <Failed failure={failure} />}
-    </Dialog>
-  )
-}
+const Limits = formOf<CustomerRow>((row) => ({
+  ...change(row),
+  row: row.limits,
+  within: { member: 'limits', pointer: '/limits' },
+  complete: (limits) => ({ limits }),
+  title: `Limits of ${row.name}`,
+  words: {
+    rate_limit: { label: 'Requests of each credential' },
+    total_rate_limit: { label: 'Requests of all credentials together' },
+    delivery_rate: { label: 'Webhook deliveries' },
+  },
+  above: <p class="soft small">Number per seconds. Empty: the limit of the installation.</p>,
+  said: `The limits of ${row.name} are changed.`,
+}))
 
 interface CreatedLink {
   readonly url: string

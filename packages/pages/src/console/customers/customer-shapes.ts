@@ -2,7 +2,7 @@
 import { number, period } from '../../format.ts'
 import type { Customer } from '../admin-types.ts'
 
-export interface RateLimit {
+interface RateLimit {
   readonly limit: number
   readonly window_s: number
 }

@@ -1,19 +1,13 @@
 /** Customers: the list, one customer in the drawer, and the form that creates one. */
-import { useState } from 'preact/hooks'
-import { send } from '../../api.ts'
 import { day } from '../../format.ts'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
-import { Form } from '../../parts/form.tsx'
-import { Failed } from '../../parts/notices.tsx'
 import type { FilterWord } from '../../parts/query-box.tsx'
 import { type Column, Sub } from '../../parts/table.tsx'
-import { go, keepQuery, type PageProps } from '../../router.ts'
-import { useSend } from '../../use-send.ts'
+import { keepQuery, type PageProps } from '../../router.ts'
 import { loadCustomers } from '../customer-names.ts'
 import { parametersOf } from '../filter-words.ts'
 import { createdColumn, idColumn } from '../list-columns.tsx'
 import { ListScreen } from '../list-screen.tsx'
+import { NewRow } from '../operation-forms.tsx'
 import { mayChange } from '../session.ts'
 import { CustomerDrawer } from './customer-drawer.tsx'
 import { type CustomerRow, limitWords } from './customer-shapes.ts'
@@ -83,7 +77,17 @@ export const Page = ({ params }: PageProps) => (
       label: 'Create a customer',
       isAllowed: mayChange('administrator'),
       form: ({ onClose, onCreate }) => (
-        <CreateCustomer onClose={onClose} onCreate={withNames(onCreate)} />
+        <NewRow<CustomerRow>
+          operation="create_customer"
+          path={PATH}
+          title="Create a customer"
+          verb="Create"
+          busyVerb="Creating…"
+          words={{ name: {}, contact_email: {} }}
+          hrefOf={({ id }) => customerHref(id)}
+          onClose={onClose}
+          onCreate={withNames(onCreate)}
+        />
       ),
     }}
     words={words}
@@ -98,51 +102,3 @@ export const Page = ({ params }: PageProps) => (
     )}
   />
 )
-
-interface CreateCustomerProps {
-  readonly onClose: () => void
-  readonly onCreate: () => void
-}
-
-function CreateCustomer({ onClose, onCreate }: CreateCustomerProps) {
-  const [name, setName] = useState('')
-  const [contact, setContact] = useState('')
-  const { isBusy, failure, messageOf, run } = useSend()
-  const create = () =>
-    run(async () => {
-      const { body } = await send<CustomerRow>('POST', PATH, {
-        body: { name, contact_email: contact.trim() || null },
-      })
-      onCreate()
-      onClose()
-      go(customerHref(body.id))
-    })
-  return (
-    <Dialog
-      title="Create a customer"
-      onClose={onClose}
-      submit={{ verb: 'Create', busy: isBusy && 'Creating…', run: create }}
-    >
-      <Form onSubmit={create}>
-        <Field
-          label="Name"
-          value={name}
-          onInput={setName}
-          error={messageOf('/name')}
-          autofocus
-          required
-        />
-        <Field
-          label="Contact, an e-mail address"
-          hint="The address for news, such as the end of a version."
-          value={contact}
-          onInput={setContact}
-          error={messageOf('/contact_email')}
-        />
-        {/* Two fields: Enter needs a button of the form. */}
-        <input type="submit" hidden />
-      </Form>
-      {failure && !messageOf('/name') && <Failed failure={failure} />}
-    </Dialog>
-  )
-}

@@ -47,53 +47,6 @@ export const detailOf = (field: ResourceField, value: unknown) => valueView(fiel
 export const textOf = (value: unknown): string =>
   value === null || value === undefined ? '' : plainText(value)
 
-/** Whether a form has the value as JSON text: objects, lists, and values of any type. */
+/** Whether a value has JSON text: objects, lists, and values of any type. */
 export const isJsonText = ({ input }: ResourceField): boolean =>
   !['string', 'integer', 'number', 'boolean'].includes(input.json)
-
-/** Returns a value as the text of a form. */
-export const formTextOf = (field: ResourceField, value: unknown): string =>
-  isJsonText(field) && value !== null && value !== undefined
-    ? JSON.stringify(value, null, 2)
-    : textOf(value)
-
-/** Returns why a text is no value of a form; the server validates the rest. */
-export function mistakeIn(field: ResourceField, text: string): string | undefined {
-  if (!isJsonText(field) || text === '') return undefined
-  try {
-    JSON.parse(text)
-    return undefined
-  } catch {
-    return 'It must be JSON.'
-  }
-}
-
-/** Returns the JSON of a text. The server validates it, so that its messages reach the field. */
-export function jsonOf(field: ResourceField, text: string): unknown {
-  if (text === '' && field.nullable) return null
-  const { json } = field.input
-  if (json === 'integer' || json === 'number')
-    return /^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text
-  if (json === 'boolean') return text === 'true'
-  return isJsonText(field) && text !== '' ? JSON.parse(text) : text
-}
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/**
- * Returns the merge patch from one value to another: removed members are null.
- *
- * @see RFC 7396
- */
-export function mergePatchOf(before: unknown, after: unknown): unknown {
-  if (!isObject(before) || !isObject(after)) return after
-  const removed = Object.keys(before).filter((name) => !(name in after))
-  const changed = Object.keys(after).filter(
-    (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
-  )
-  return Object.fromEntries([
-    ...removed.map((name) => [name, null]),
-    ...changed.map((name) => [name, mergePatchOf(before[name], after[name])]),
-  ])
-}

@@ -1,50 +1,18 @@
-/** The fields of a body as a form: to create or edit a row, and for the input of an action. */
+/** The declared fields of a resource as a form: to create or edit a row, and for an action. */
 import type { ComponentChildren } from 'preact'
-import { Field } from '../../parts/field.tsx'
+import type { KindName } from '../../forms/draft.ts'
+import type { NamedField } from '../../forms/field-words.ts'
 import { href } from '../../router.ts'
-import { formTextOf, isJsonText, jsonOf, mergePatchOf, mistakeIn, textOf } from './field-value.tsx'
-import type { DataRow, ResourceField } from './resource-shapes.ts'
-
-/** The texts of a form by the name of the field. */
-export type FormTexts = Readonly<Record<string, string>>
+import { isJsonText, textOf } from './field-value.tsx'
+import type { ResourceField } from './resource-shapes.ts'
 
 /** A longer text has a text area. */
 const LINE_MAX = 255
 
-/** Returns the texts of a row, or of a new one. */
-export const textsOf = (fields: readonly ResourceField[], row?: DataRow): FormTexts =>
-  Object.fromEntries(
-    fields.map((field) => [field.name, row ? formTextOf(field, row[field.name]) : '']),
-  )
-
-/** Returns the body of a new row. A field that is left empty has its default. */
-export function bodyOf(fields: readonly ResourceField[], texts: FormTexts): object {
-  const filled = fields.filter(({ name }) => texts[name] !== '')
-  return Object.fromEntries(filled.map((field) => [field.name, jsonOf(field, texts[field.name]!)]))
-}
-
-/** Returns the merge patch of the fields whose text differs from that of the row. */
-export function patchOf(fields: readonly ResourceField[], texts: FormTexts, row: DataRow): object {
-  const changed = fields.filter((field) => texts[field.name] !== formTextOf(field, row[field.name]))
-  return Object.fromEntries(
-    changed.map((field) => {
-      const { name } = field
-      return [name, mergePatchOf(row[name], jsonOf(field, texts[name]!))]
-    }),
-  )
-}
-
-/** Whether each text is a value of its field's kind. */
-export const isFormReady = (fields: readonly ResourceField[], texts: FormTexts): boolean =>
-  fields.every((field) => mistakeIn(field, texts[field.name] ?? '') === undefined)
-
-interface RowFieldsProps {
-  readonly fields: readonly ResourceField[]
-  readonly texts: FormTexts
-  readonly onChange: (texts: FormTexts) => void
-  readonly messageOf: (pointer: string) => string | undefined
-  /** A new row: an omitted field has its default. */
-  readonly isNew: boolean
+const kindOf = (field: ResourceField): KindName => {
+  const { json } = field.input
+  if (isJsonText(field)) return 'json'
+  return json === 'string' ? 'text' : json === 'boolean' ? 'truth' : 'number'
 }
 
 function optionsOf(field: ResourceField, isNew: boolean) {
@@ -64,13 +32,13 @@ function emptyWord({ required, default: value, nullable }: ResourceField): strin
   return textOf(value)
 }
 
-function hintOf(field: ResourceField, isNew: boolean): ComponentChildren {
+function hintOf(field: ResourceField, kind: KindName, isNew: boolean): ComponentChildren {
   const { describe, of, nullable, required, unit, input, write_only: isWriteOnly } = field
   const words = [
     describe,
     unit && `In ${unit}.`,
     input.hint,
-    isJsonText(field) && 'JSON.',
+    kind === 'json' && 'JSON.',
     isNew && !required && 'Optional.',
     isWriteOnly && 'No response returns it.',
     !isNew && isWriteOnly && 'Empty: unchanged.',
@@ -90,32 +58,24 @@ function hintOf(field: ResourceField, isNew: boolean): ComponentChildren {
   )
 }
 
-export const RowFields = ({ fields, texts, onChange, messageOf, isNew }: RowFieldsProps) => (
-  <>
-    {fields.map((field, n) => {
-      const { name, max, required, input } = field
-      const options = optionsOf(field, isNew)
-      const error = mistakeIn(field, texts[name] ?? '') ?? messageOf(`/${name}`)
-      const hint = hintOf(field, isNew)
-      const isLong = isJsonText(field) || (input.free_text && max !== null && max > LINE_MAX)
-      return (
-        <Field
-          key={name}
-          label={name}
-          name={`field-${name}`}
-          value={texts[name] ?? ''}
-          onInput={(text) => onChange({ ...texts, [name]: text })}
-          autocomplete="off"
-          autofocus={n === 0}
-          error={error}
-          required={isNew && required}
-          {...(hint && { hint })}
-          {...(options && { options })}
-          {...(isLong && { rows: 3 })}
-          {...(isNew && !options && !required && { placeholder: emptyWord(field) })}
-          {...(input.json === 'integer' && { inputMode: 'numeric' as const })}
-        />
-      )
-    })}
-  </>
-)
+/** Returns the fields of the form of a new row, or of one to change. */
+export const formFields = (fields: readonly ResourceField[], isNew: boolean): NamedField[] =>
+  fields.map((field) => {
+    const { name, max, required, nullable, input } = field
+    const kind = kindOf(field)
+    const options = optionsOf(field, isNew)
+    const isLong = kind === 'json' || (input.free_text && (max ?? 0) > LINE_MAX)
+    return {
+      name,
+      label: name,
+      json: input.json,
+      kind,
+      required: isNew && required,
+      nullable,
+      isMerged: !isNew,
+      hint: hintOf(field, kind, isNew),
+      options: options && (() => options),
+      placeholder: isNew && !options && !required ? emptyWord(field) : undefined,
+      rows: isLong ? 3 : undefined,
+    }
+  })

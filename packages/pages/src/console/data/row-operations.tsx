@@ -1,13 +1,12 @@
 /** Operations on rows: create, edit, delete, and the actions of the declaration. */
-import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ApiFailure, type Reply, send } from '../../api.ts'
+import { type FormState, useForm } from '../../forms/form.ts'
+import { FormDialog } from '../../forms/form-dialog.tsx'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
-import { Form } from '../../parts/form.tsx'
 import { Failed, Loading, Notice } from '../../parts/notices.tsx'
 import { say } from '../../parts/toast.tsx'
-import { useSend } from '../../use-send.ts'
-import { detailOf, formTextOf, textOf } from './field-value.tsx'
+import { detailOf, textOf } from './field-value.tsx'
 import {
   type DataRow,
   type DataScope,
@@ -19,62 +18,7 @@ import {
   STATE_FIELD,
   stateOf,
 } from './resource-shapes.ts'
-import { bodyOf, type FormTexts, isFormReady, patchOf, RowFields, textsOf } from './row-form.tsx'
-
-interface FormDialogProps {
-  readonly title: string
-  readonly verb: string
-  readonly busyVerb: string
-  readonly fields: readonly ResourceField[]
-  readonly texts: FormTexts
-  readonly onChange: (texts: FormTexts) => void
-  readonly isNew: boolean
-  readonly isReady?: boolean
-  readonly sending: ReturnType<typeof useSend>
-  readonly onSubmit: () => void
-  readonly onClose: () => void
-  /** Above the fields. */
-  readonly children?: ComponentChildren
-}
-
-/** A sheet with fields. A message of the server is at its field, any other one below. */
-function FormDialog(props: FormDialogProps) {
-  const { title, verb, busyVerb, fields, sending, onSubmit, onClose } = props
-  const isReady = props.isReady !== false && isFormReady(fields, props.texts)
-  const { isBusy, failure, messageOf } = sending
-  const isAtField = fields.some(({ name }) => messageOf(`/${name}`) !== undefined)
-  return (
-    <Dialog
-      title={title}
-      isSheet
-      onClose={onClose}
-      submit={{
-        verb,
-        isDisabled: !isReady,
-        busy: isBusy && busyVerb,
-        run: () => isReady && onSubmit(),
-      }}
-    >
-      {props.children && <div class="field">{props.children}</div>}
-      <Form
-        noValidate
-        onSubmit={() => {
-          if (isReady) onSubmit()
-        }}
-      >
-        <RowFields
-          fields={fields}
-          texts={props.texts}
-          onChange={props.onChange}
-          messageOf={messageOf}
-          isNew={props.isNew}
-        />
-        <input type="submit" hidden />
-      </Form>
-      {failure && failure.status !== 412 && !isAtField && <Failed failure={failure} />}
-    </Dialog>
-  )
-}
+import { formFields } from './row-form.tsx'
 
 interface CreateRowProps {
   readonly resource: Resource
@@ -85,25 +29,24 @@ interface CreateRowProps {
 
 export function CreateRow({ resource, scope, onClose, onCreate }: CreateRowProps) {
   const fields = resource.fields.filter(({ writable }) => writable)
-  const [texts, setTexts] = useState(textsOf(fields))
-  const sending = useSend()
+  const form = useForm(formFields(fields, true), undefined)
   const create = () =>
-    sending.run(async () => {
-      const body = bodyOf(fields, texts)
-      const reply = await send<DataRow>('POST', rowsPath(scope, resource.name), { body })
-      say(`${resource.name}/${reply.body.id} is created.`)
+    form.sending.run(async () => {
+      const options = { body: form.body() }
+      const { body: row } = await send<DataRow>('POST', rowsPath(scope, resource.name), options)
+      say(`${resource.name}/${row.id} is created.`)
       onClose()
-      onCreate(reply.body)
+      onCreate(row)
     })
   return (
     <FormDialog
+      form={form}
       title={`Create a row of ${resource.name}`}
       verb="Create"
       busyVerb="Creating…"
-      isNew
-      {...{ fields, texts, sending, onClose }}
-      onChange={setTexts}
+      isSheet
       onSubmit={create}
+      onClose={onClose}
     />
   )
 }
@@ -153,16 +96,22 @@ function EditForm({ current, ...props }: EditFormProps) {
   const [base, setBase] = useState(current)
   /** The row as it was before someone else changed it. */
   const [before, setBefore] = useState<DataRow>()
-  const fields = resource.fields.filter((field) => isEditable(field, base.body))
-  const [texts, setTexts] = useState(textsOf(fields, base.body))
-  const sending = useSend()
-  const fixed = resource.fields.filter((field) => field.writable && !fields.includes(field))
-  const patch = isFormReady(fields, texts) ? patchOf(fields, texts, base.body) : {}
+  const fields = resource.fields.filter(({ writable }) => writable)
+  const editable = fields.filter((field) => isEditable(field, base.body))
+  const fixed = fields.filter((field) => !editable.includes(field))
+  const form = useForm(
+    formFields(fields, false).map((field, at) => ({
+      ...field,
+      fits: () => editable.includes(fields[at]!),
+    })),
+    base.body,
+  )
+  const isChanged = form.isReady && Object.keys(form.body()).length > 0
   const save = () =>
-    sending.run(async () => {
+    form.sending.run(async () => {
       try {
         const headers = { 'if-match': base.headers.get('etag') ?? '*' }
-        await send('PATCH', pathOf(props), { body: patch, headers })
+        await send('PATCH', pathOf(props), { body: form.body(), headers })
       } catch (error) {
         if (error instanceof ApiFailure && error.status === 412) await adopt()
         throw error
@@ -174,30 +123,32 @@ function EditForm({ current, ...props }: EditFormProps) {
   /** Continues from the changed row, with the texts that this form has changed. */
   const adopt = async () => {
     const next = await send<DataRow>('GET', pathOf(props))
-    const own = Object.keys(patch).map((name) => [name, texts[name]!] as const)
     setBefore(base.body)
     setBase(next)
-    setTexts({ ...textsOf(resource.fields, next.body), ...Object.fromEntries(own) })
+    form.rebase(next.body)
   }
   return (
     <FormDialog
+      form={form}
       title={`Edit ${rowName(resource, base.body)}`}
       verb={before ? 'Save my values' : 'Save'}
-      busyVerb="Saving…"
-      isNew={false}
-      isReady={Object.keys(patch).length > 0}
-      {...{ fields, texts, sending, onClose }}
-      onChange={setTexts}
+      isSheet
+      isReady={isChanged}
+      explain={({ status }) => status === 412 || undefined}
+      above={
+        <>
+          {before && <Conflict {...{ before, resource, form }} now={base.body} />}
+          {fixed.length > 0 && (
+            <p class="hint">
+              {fixed.map(({ name }) => name).join(', ')}: fixed while {STATE_FIELD} is{' '}
+              {stateOf(base.body)}.
+            </p>
+          )}
+        </>
+      }
       onSubmit={save}
-    >
-      {before && <Conflict {...{ before, resource, texts }} now={base.body} />}
-      {fixed.length > 0 && (
-        <p class="hint">
-          {fixed.map(({ name }) => name).join(', ')}: fixed while {STATE_FIELD} is{' '}
-          {stateOf(base.body)}.
-        </p>
-      )}
-    </FormDialog>
+      onClose={onClose}
+    />
   )
 }
 
@@ -205,11 +156,12 @@ interface ConflictProps {
   readonly resource: Resource
   readonly before: DataRow
   readonly now: DataRow
-  readonly texts: FormTexts
+  readonly form: FormState
 }
 
 /** The fields that someone else has changed, with both values. */
-function Conflict({ resource, before, now, texts }: ConflictProps) {
+function Conflict({ resource, before, now, form }: ConflictProps) {
+  const own = form.body()
   const changed = resource.fields.filter(
     ({ name, writable }) => writable && textOf(before[name]) !== textOf(now[name]),
   )
@@ -223,8 +175,7 @@ function Conflict({ resource, before, now, texts }: ConflictProps) {
               <dt class="mono">{field.name}</dt>
               <dd>
                 now {detailOf(field, now[field.name])}
-                {texts[field.name] !== formTextOf(field, now[field.name]) &&
-                  `, here ${texts[field.name] || 'empty'}`}
+                {field.name in own && `, here ${form.draft[field.name] || 'empty'}`}
               </dd>
             </>
           ))}
@@ -270,41 +221,39 @@ function effectOf({ to, emits }: ResourceAction, row: DataRow): string {
 export function RunAction(props: RunActionProps) {
   const { resource, row, action, onClose, onDone } = props
   const { name, input } = action
-  const [texts, setTexts] = useState(textsOf(input))
-  const sending = useSend()
-  const title = `${name}: ${rowName(resource, row)}`
-  const verb = `Run ${name}`
+  const form = useForm(formFields(input, true), undefined)
+  const words = {
+    title: `${name}: ${rowName(resource, row)}`,
+    verb: `Run ${name}`,
+    onClose,
+  }
+  const effect = <p>{effectOf(action, row)}</p>
   const post = async () => {
-    const body = bodyOf(input, texts)
-    const options = input.length > 0 ? { body } : {}
+    const options = input.length > 0 ? { body: form.body() } : {}
     await send('POST', `${pathOf(props)}/${name}`, options)
     say(`${resource.name}/${row.id}: ${name} is done.`)
     onDone()
   }
   if (input.length === 0) {
     return (
-      <Confirm title={title} verb={verb} run={post} onClose={onClose}>
-        <p>{effectOf(action, row)}</p>
+      <Confirm {...words} run={post}>
+        {effect}
       </Confirm>
     )
   }
   const submit = () =>
-    sending.run(async () => {
+    form.sending.run(async () => {
       await post()
       onClose()
     })
   return (
     <FormDialog
-      title={title}
-      verb={verb}
+      {...words}
+      form={form}
       busyVerb="Sending…"
-      isNew
-      fields={input}
-      {...{ texts, sending, onClose }}
-      onChange={setTexts}
+      isSheet
+      above={<div class="field">{effect}</div>}
       onSubmit={submit}
-    >
-      <p>{effectOf(action, row)}</p>
-    </FormDialog>
+    />
   )
 }

@@ -5,22 +5,11 @@ import { exportPersonCommand } from '../../commands.ts'
 import { instant } from '../../format.ts'
 import type { CursorPage } from '../../list-page.ts'
 import { useLoaded } from '../../loaded.ts'
-import { Dialog } from '../../parts/dialog.tsx'
 import { Facts } from '../../parts/facts.tsx'
-import { Field } from '../../parts/field.tsx'
-import { Form } from '../../parts/form.tsx'
-import { Failed, Part } from '../../parts/notices.tsx'
-import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
+import { Part } from '../../parts/notices.tsx'
 import { State } from '../../parts/state.tsx'
-import { say } from '../../parts/toast.tsx'
-import { useSend } from '../../use-send.ts'
-import type { ScopeRow } from '../keys/key-shapes.ts'
-import {
-  confirmation,
-  type OperationProps,
-  type RowOperation,
-  useOperations,
-} from '../row-drawer.tsx'
+import { formOf } from '../operation-forms.tsx'
+import { confirmation, type RowOperation, useOperations } from '../row-drawer.tsx'
 import { type DataRow, type Resource, rowName } from './resource-shapes.ts'
 import { RowSessions } from './row-sessions.tsx'
 
@@ -133,78 +122,33 @@ const Erase = confirmation<Person>((person) => ({
   ),
 }))
 
-function SetPassword({ row: person, onClose, onDone }: OperationProps<Person>) {
-  const { name } = person
-  const [password, setPassword] = useState('')
-  const { isBusy, failure, messageOf, run } = useSend()
-  const save = () =>
-    run(async () => {
-      await send('PUT', `${pathOf(person)}/password`, { body: { password } })
-      say(`The password of ${name} is set.`)
-      onDone()
-      onClose()
-    })
-  return (
-    <Dialog
-      title={`Set the password of ${name}`}
-      onClose={onClose}
-      submit={{ verb: 'Set the password', busy: isBusy && 'Saving…', run: save }}
-    >
-      <Form onSubmit={save}>
-        <Field
-          label="New password"
-          type="password"
-          autocomplete="new-password"
-          value={password}
-          onInput={setPassword}
-          error={messageOf('/password')}
-          hint="The sessions of the person end."
-          autofocus
-        />
-      </Form>
-      {failure && !messageOf('/password') && <Failed failure={failure} />}
-    </Dialog>
-  )
-}
+const SetPassword = formOf<Person>((person) => ({
+  operation: 'set_person_password',
+  path: `${pathOf(person)}/password`,
+  title: `Set the password of ${person.name}`,
+  verb: 'Set the password',
+  words: { password: { label: 'New password', hint: 'The sessions of the person end.' } },
+  said: `The password of ${person.name} is set.`,
+}))
 
-function ChangeGrants({ row: person, onClose, onDone }: OperationProps<Person>) {
-  const { name } = person
-  const account = person.account!
-  const scopes = useLoaded<{ readonly data: readonly ScopeRow[] }>('/admin/scopes')
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set(account.scopes))
-  const [role, setRole] = useState(account.role ?? '')
-  const { isBusy, failure, messageOf, run } = useSend()
-  const removed = account.scopes.filter((scope) => !selected.has(scope))
-  const save = () =>
-    run(async () => {
-      const body = { role: role.trim() === '' ? null : role, scopes: [...selected] }
-      await send('PATCH', pathOf(person), { body })
-      say(`The scopes of ${name} are changed.`)
-      onDone()
-      onClose()
-    })
-  return (
-    <Dialog
-      title={`Role and scopes of ${name}`}
-      isSheet
-      onClose={onClose}
-      submit={{ verb: 'Save', busy: isBusy && 'Saving…', run: save }}
-    >
-      <Field
-        label="Role"
-        value={role}
-        onInput={setRole}
-        error={messageOf('/role')}
-        hint="A claim of access tokens, for the program of the service. Empty: none."
-      />
-      <Part of={scopes} subject="the scopes">
-        {({ data }) => <ScopeMatrix scopes={data} selected={selected} onChange={setSelected} />}
-      </Part>
-      {removed.length > 0 && <p class="hint">Without {removed.join(', ')} its sessions end.</p>}
-      {failure && !messageOf('/role') && <Failed failure={failure} />}
-    </Dialog>
-  )
-}
+const ChangeGrants = formOf<Person>((person) => ({
+  operation: 'update_person',
+  path: pathOf(person),
+  row: person.account,
+  title: `Role and scopes of ${person.name}`,
+  isSheet: true,
+  omit: ['disabled', 'identities'],
+  words: {
+    role: { hint: 'A claim of access tokens, for the program of the service. Empty: none.' },
+    scopes: { permits: () => true },
+  },
+  below({ draft }) {
+    const scopes = draft.scopes as ReadonlySet<string>
+    const removed = person.account!.scopes.filter((scope) => !scopes.has(scope))
+    return removed.length > 0 && <p class="hint">Without {removed.join(', ')} its sessions end.</p>
+  },
+  said: `The scopes of ${person.name} are changed.`,
+}))
 
 const role = 'administrator'
 const isEnabled = ({ account }: Person): boolean => account?.disabled === false

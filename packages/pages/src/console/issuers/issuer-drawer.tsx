@@ -2,14 +2,11 @@
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { instant } from '../../format.ts'
-import { Dialog } from '../../parts/dialog.tsx'
 import { Facts } from '../../parts/facts.tsx'
-import { Field } from '../../parts/field.tsx'
-import { Failed } from '../../parts/notices.tsx'
 import { Id, Tag } from '../../parts/state.tsx'
 import { href } from '../../router.ts'
-import { useSend } from '../../use-send.ts'
 import type { OpenRow } from '../list-screen.tsx'
+import { ConsoleDialog } from '../operation-forms.tsx'
 import {
   confirmation,
   OfCustomer,
@@ -71,31 +68,19 @@ const Rule = ({ rule, at }: RuleProps) => (
 )
 
 function Explain({ row, onClose }: OperationProps<Issuer>) {
-  const [assertion, setAssertion] = useState('')
   const [explained, setExplained] = useState<AssertionExplanation>()
-  const { isBusy, failure, run } = useSend()
-  const explain = () =>
-    run(async () => {
-      const body = { assertion: assertion.trim() }
-      const path = `${pathOfIssuer(row.id)}/explain`
-      setExplained((await send<AssertionExplanation>('POST', path, { body })).body)
-    })
   return (
-    <Dialog
+    <ConsoleDialog<AssertionExplanation>
+      operation="explain_assertion"
+      path={`${pathOfIssuer(row.id)}/explain`}
       title={`Explain an assertion of ${row.issuer}`}
+      verb="Explain"
+      busyVerb="Explaining…"
+      words={{ assertion: { rows: 4 } }}
+      below={() => explained && <Explanation of={explained} />}
+      done={setExplained}
       onClose={onClose}
-      submit={{ verb: 'Explain', busy: isBusy && 'Explaining…', run: explain }}
-    >
-      <Field
-        label="Assertion"
-        hint="A JWT of the issuer. It stays unused, and no log has it."
-        rows={4}
-        value={assertion}
-        onInput={setAssertion}
-      />
-      {failure && <Failed failure={failure} />}
-      {explained && <Explanation of={explained} />}
-    </Dialog>
+    />
   )
 }
 

@@ -1,304 +1,148 @@
 /** The sheet that trusts an issuer, or changes the keys and rules of one. */
-
-import { useState } from 'preact/hooks'
-import { send } from '../../api.ts'
-import { useLoaded } from '../../loaded.ts'
-import { Button } from '../../parts/button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Check, Field } from '../../parts/field.tsx'
-import { Form } from '../../parts/form.tsx'
-import { Failed, Part } from '../../parts/notices.tsx'
-import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
-import { say } from '../../parts/toast.tsx'
-import { go, keepQuery } from '../../router.ts'
-import { useSend } from '../../use-send.ts'
-import { customerOptions, DEFAULT_CUSTOMER } from '../customer-names.ts'
-import { isInstallationScope } from '../installation-scopes.ts'
-import type { ScopeRow } from '../keys/key-shapes.ts'
-import type { OperationProps } from '../row-drawer.tsx'
+import type { Words } from '../../forms/field-words.ts'
+import type { OperationDialogProps } from '../../forms/form-dialog.tsx'
+import { keepQuery } from '../../router.ts'
+import { DEFAULT_CUSTOMER } from '../customer-names.ts'
+import type { CreationProps } from '../list-screen.tsx'
+import { formOf, NewRow } from '../operation-forms.tsx'
 import { mode, customer as scopeCustomer } from '../scope.ts'
-import {
-  bodyOfDraft,
-  draftOfIssuer,
-  draftOfPreset,
-  emptyRule,
-  type IssuerDraft,
-  type NewRule,
-  presets,
-  type RuleDraft,
-} from './issuer-drafts.ts'
 import type { Issuer } from './issuer-types.ts'
 
 export const pathOfIssuer = (id: string): string => `/admin/issuers/${encodeURIComponent(id)}`
 
-const newRule = (): NewRule => ({
-  customer: scopeCustomer.value ?? DEFAULT_CUSTOMER,
-  mode: mode.value,
-})
-
-interface TrustIssuerProps {
-  readonly onClose: () => void
-  readonly onCreate: () => void
+interface Preset {
+  readonly issuer: string
+  readonly match: object
+  readonly keys?: 'stored'
+  readonly reuse?: 'until_expiry'
+  readonly person?: 'sub'
 }
 
-export function TrustIssuer({ onClose, onCreate }: TrustIssuerProps) {
-  const [preset, setPreset] = useState(presets[0]!.label)
-  const [draft, setDraft] = useState(() => draftOfPreset(preset, newRule()))
-  const create = async (body: object) => {
-    const reply = await send<Issuer>('POST', '/admin/issuers', { body })
-    onCreate()
-    onClose()
-    go(keepQuery(`/console/issuers/${reply.body.id}`))
-  }
-  return (
-    <Dialog title="Trust an issuer" onClose={onClose} isSheet>
-      <IssuerForm
-        draft={draft}
-        onChange={setDraft}
-        verb="Trust the issuer"
-        submit={(members) => create({ issuer: draft.issuer.trim(), ...members })}
-      >
-        {(messageOf) => (
-          <>
-            <Field
-              label="Kind"
-              value={preset}
-              onInput={(label) => {
-                setPreset(label)
-                setDraft(draftOfPreset(label, newRule()))
-              }}
-              options={presets.map(({ label }) => [label, label] as const)}
-            />
-            <Field
-              label="Issuer"
-              type="url"
-              value={draft.issuer}
-              onInput={(issuer) => setDraft({ ...draft, issuer })}
-              hint="The claim iss of its tokens, character by character."
-              placeholder="https://idp.example.com"
-              error={messageOf('/issuer')}
-              required
-            />
-          </>
-        )}
-      </IssuerForm>
-    </Dialog>
-  )
+/** The issuers that the guide describes. */
+const presets: Readonly<Record<string, Preset>> = {
+  'Another issuer': { issuer: '', match: {} },
+  'GitHub Actions': {
+    issuer: 'https://token.actions.githubusercontent.com',
+    match: { repository: '', ref: 'refs/heads/main' },
+  },
+  'GitLab CI': {
+    issuer: 'https://gitlab.com',
+    match: { project_id: '', ref_protected: 'true' },
+  },
+  'Kubernetes service accounts': {
+    issuer: 'https://kubernetes.default.svc.cluster.local',
+    match: { sub: 'system:serviceaccount:' },
+    keys: 'stored',
+    reuse: 'until_expiry',
+  },
+  'Identity provider of a company': { issuer: '', match: { tid: '' }, person: 'sub' },
 }
 
-export function ChangeIssuer({ row, onClose, onDone }: OperationProps<Issuer>) {
-  const [draft, setDraft] = useState(() => draftOfIssuer(row))
-  const save = async (body: object) => {
-    await send('PATCH', pathOfIssuer(row.id), { body })
-    say(`${row.issuer} is changed.`)
-    onDone()
-    onClose()
-  }
-  return (
-    <Dialog title={`Keys and rules of ${row.issuer}`} onClose={onClose} isSheet>
-      <IssuerForm draft={draft} onChange={setDraft} verb="Save" submit={save} />
-    </Dialog>
-  )
+const newRule = () => ({ customer: scopeCustomer.value ?? DEFAULT_CUSTOMER, mode: mode.value })
+
+function valuesOf(preset: string) {
+  const { match, person, ...values } = presets[preset]!
+  return { keys: 'metadata', reuse: null, ...values, rules: [{ ...newRule(), match, person }] }
 }
 
-type MessageOf = (pointer: string) => string | undefined
+const choice = (name: string, values: readonly string[]) =>
+  ({ name, json: 'string', required: true, nullable: false, values }) as const
 
-interface IssuerFormProps {
-  readonly draft: IssuerDraft
-  readonly onChange: (draft: IssuerDraft) => void
-  readonly verb: string
-  readonly submit: (body: object) => Promise<void>
-  /** Fields before the others. */
-  readonly children?: (messageOf: MessageOf) => preact.ComponentChildren
+const ruleWords: Words = {
+  match: {
+    label: 'Claims',
+    kind: 'claims',
+    rows: 3,
+    hint: 'One per line. Lines of one claim are alternatives. The first matching rule decides.',
+    placeholder: 'repository=acme/shop',
+  },
+  customer: { label: 'Acts for' },
+  mode: { input: undefined, hint: null, choices: { live: 'Live', test: 'Test' } },
+  person: {
+    label: 'Caller',
+    hint: null,
+    options: () => [
+      ['', 'a workload'],
+      ['sub', 'a person, by a stored identity'],
+      ['email', 'a person, by a verified address'],
+    ],
+  },
+  domains: { hint: 'Empty: every domain.', fits: ({ person }) => person === 'email' },
+  typ: {
+    label: 'typ of its tokens',
+    hint: 'Empty: none, or JWT.',
+    fits: ({ person }) => person === '',
+  },
 }
 
-function IssuerForm({ draft, onChange, verb, submit, children }: IssuerFormProps) {
-  const scopes = useLoaded<{ readonly data: readonly ScopeRow[] }>('/admin/scopes')
-  const [keyFault, setKeyFault] = useState<string>()
-  const { isBusy, failure, messageOf, run } = useSend()
-  const set = (change: Partial<IssuerDraft>) => onChange({ ...draft, ...change })
-  const setRules = (rules: readonly RuleDraft[]) => set({ rules })
-  const sendDraft = () =>
-    run(async () => {
-      setKeyFault(undefined)
-      let body: object
-      try {
-        body = bodyOfDraft(draft)
-      } catch {
-        return setKeyFault('These keys are no JSON.')
-      }
-      await submit(body)
-    })
-  return (
-    <Form onSubmit={sendDraft}>
-      {failure && <Failed failure={failure} />}
-      {children?.(messageOf)}
-      <KeyFields {...{ draft, set, messageOf, keyFault }} />
-      <Part of={scopes} subject="scopes">
-        {({ data }) =>
-          draft.rules.map((rule, at) => (
-            <RuleFields
-              key={at}
-              rule={rule}
-              at={at}
-              scopes={data}
-              messageOf={(name) => messageOf(`/rules/${at}/${name}`)}
-              onChange={(next) => setRules(draft.rules.with(at, next))}
-              onRemove={() => setRules(draft.rules.toSpliced(at, 1))}
-            />
-          ))
-        }
-      </Part>
-      <p>
-        <Button size="tiny" onClick={() => setRules([...draft.rules, emptyRule(newRule())])}>
-          Add a rule
-        </Button>
-      </p>
-      <Button kind="first" type="submit" busy={isBusy && 'Saving…'}>
-        {verb}
-      </Button>
-    </Form>
-  )
+const words: Words = {
+  preset: { label: 'Kind', sets: (preset) => valuesOf(preset as string) },
+  issuer: {
+    type: 'url',
+    hint: 'The claim iss of its tokens, character by character.',
+    placeholder: 'https://idp.example.com',
+  },
+  keys: {
+    label: 'Its keys',
+    choices: { metadata: 'where its metadata says', uri: 'at a URL', stored: 'stored here' },
+  },
+  jwks_uri: {
+    label: 'URL of the keys',
+    type: 'url',
+    hint: null,
+    required: true,
+    fits: ({ keys }) => keys === 'uri',
+  },
+  jwks: {
+    label: 'Public keys (JWK set)',
+    hint: null,
+    placeholder: '{"keys": […]}',
+    required: true,
+    mistake: 'These keys are no JSON.',
+    fits: ({ keys }) => keys === 'stored',
+  },
+  reuse: {
+    kind: 'flag',
+    label: 'An assertion counts until it expires, instead of once',
+    hint: null,
+  },
+  owners: {
+    label: 'Further claims of the owner',
+    hint: 'Claims that only the owner of a caller can have, beside sub, repository and others.',
+  },
+  rules: { items: { noun: 'rule', words: ruleWords, values: newRule } },
 }
 
-interface KeyFieldsProps {
-  readonly draft: IssuerDraft
-  readonly set: (change: Partial<IssuerDraft>) => void
-  readonly messageOf: MessageOf
-  readonly keyFault: string | undefined
-}
+const KEYS = choice('keys', ['metadata', 'uri', 'stored'])
 
-const KeyFields = ({ draft, set, messageOf, keyFault }: KeyFieldsProps) => (
-  <>
-    <Field
-      label="Its keys"
-      value={draft.keys}
-      onInput={(keys) => set({ keys: keys as IssuerDraft['keys'] })}
-      options={[
-        ['metadata', 'where its metadata says'],
-        ['uri', 'at a URL'],
-        ['stored', 'stored here'],
-      ]}
-    />
-    {draft.keys === 'uri' && (
-      <Field
-        label="URL of the keys"
-        type="url"
-        value={draft.jwksUri}
-        onInput={(jwksUri) => set({ jwksUri })}
-        error={messageOf('/jwks_uri')}
-        required
-      />
-    )}
-    {draft.keys === 'stored' && (
-      <Field
-        label="Public keys (JWK set)"
-        value={draft.jwks}
-        onInput={(jwks) => set({ jwks })}
-        rows={4}
-        placeholder={'{"keys": […]}'}
-        error={keyFault ?? messageOf('/jwks')}
-        required
-      />
-    )}
-    <Check
-      checked={draft.reuse}
-      onChange={(reuse) => set({ reuse })}
-      label="An assertion counts until it expires, instead of once"
-    />
-    <Field
-      label="Further claims of the owner"
-      value={draft.owners}
-      onInput={(owners) => set({ owners })}
-      hint="Claims that only the owner of a caller can have, beside sub, repository and others."
-      error={messageOf('/owners')}
-    />
-  </>
+const shared = {
+  isSheet: true,
+  isInline: true,
+  words,
+  complete: (body, { keys }) =>
+    keys === 'metadata' ? { ...body, jwks: null, jwks_uri: null } : body,
+} satisfies Partial<OperationDialogProps<unknown>>
+
+export const TrustIssuer = (props: CreationProps) => (
+  <NewRow<Issuer>
+    {...props}
+    {...shared}
+    operation="create_issuer"
+    path="/admin/issuers"
+    title="Trust an issuer"
+    verb="Trust the issuer"
+    extra={[choice('preset', Object.keys(presets)), KEYS]}
+    values={{ preset: 'Another issuer', ...valuesOf('Another issuer') }}
+    hrefOf={({ id }) => keepQuery(`/console/issuers/${id}`)}
+  />
 )
 
-interface RuleFieldsProps {
-  readonly rule: RuleDraft
-  readonly at: number
-  readonly scopes: readonly ScopeRow[]
-  readonly messageOf: (name: string) => string | undefined
-  readonly onChange: (rule: RuleDraft) => void
-  readonly onRemove: () => void
-}
-
-const PERSONS = [
-  ['', 'a workload'],
-  ['sub', 'a person, by a stored identity'],
-  ['email', 'a person, by a verified address'],
-] as const
-
-function RuleFields({ rule, at, scopes, messageOf, onChange, onRemove }: RuleFieldsProps) {
-  const set = (change: Partial<RuleDraft>) => onChange({ ...rule, ...change })
-  const scopeFault = messageOf('scopes')
-  return (
-    <fieldset class="section">
-      <legend>Rule {at + 1}</legend>
-      <Field
-        label="Claims"
-        value={rule.match}
-        onInput={(match) => set({ match })}
-        rows={3}
-        hint="One per line. Lines of one claim are alternatives. The first matching rule decides."
-        placeholder="repository=acme/shop"
-        error={messageOf('match')}
-        required
-      />
-      <Field
-        label="Acts for"
-        value={rule.customer}
-        onInput={(customer) => set({ customer })}
-        options={customerOptions(rule.customer)}
-        error={messageOf('customer')}
-      />
-      <Field
-        label="Mode"
-        value={rule.mode}
-        onInput={(value) => set({ mode: value as RuleDraft['mode'] })}
-        options={[
-          ['live', 'Live'],
-          ['test', 'Test'],
-        ]}
-      />
-      <Field
-        label="Caller"
-        value={rule.person ?? ''}
-        onInput={(person) => set({ person: (person || null) as RuleDraft['person'] })}
-        options={PERSONS}
-      />
-      {rule.person === 'email' && (
-        <Field
-          label="Domains"
-          value={rule.domains}
-          onInput={(domains) => set({ domains })}
-          hint="Empty: every domain."
-          error={messageOf('domains')}
-        />
-      )}
-      {rule.person === null && (
-        <Field
-          label="typ of its tokens"
-          value={rule.typ}
-          onInput={(typ) => set({ typ })}
-          hint="Empty: none, or JWT."
-          error={messageOf('typ')}
-        />
-      )}
-      <ScopeMatrix
-        legend={`Scopes of rule ${at + 1}`}
-        scopes={scopes.filter(({ name }) => !isInstallationScope(name))}
-        selected={rule.scopes}
-        onChange={(selected) => set({ scopes: selected })}
-      />
-      {scopeFault && <p class="err">{scopeFault}</p>}
-      <p>
-        <Button size="tiny" kind="quiet" onClick={onRemove}>
-          {`Remove rule ${at + 1}`}
-        </Button>
-      </p>
-    </fieldset>
-  )
-}
+export const ChangeIssuer = formOf<Issuer>((row) => ({
+  ...shared,
+  operation: 'update_issuer',
+  path: pathOfIssuer(row.id),
+  row: { ...row, keys: row.jwks ? 'stored' : row.jwks_uri === null ? 'metadata' : 'uri' },
+  title: `Keys and rules of ${row.issuer}`,
+  extra: [KEYS],
+  said: `${row.issuer} is changed.`,
+}))

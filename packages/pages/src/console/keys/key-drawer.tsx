@@ -1,34 +1,22 @@
 /** One key: its facts, its use, and the operations on it. */
-import { useState } from 'preact/hooks'
 import { type Query, send, withQuery } from '../../api.ts'
 import { nowMs, slowNow } from '../../clock.ts'
-import { ago, count, day, instant, number } from '../../format.ts'
+import { ago, count, instant, number } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
-import { OVERLAPS } from '../../overlaps.ts'
-import { Dialog } from '../../parts/dialog.tsx'
+import { USUAL_OVERLAP } from '../../overlaps.ts'
 import { Facts } from '../../parts/facts.tsx'
-import { Field } from '../../parts/field.tsx'
-import { Failed, Notice, Part } from '../../parts/notices.tsx'
-import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
-import { SecretDialog } from '../../parts/secret-dialog.tsx'
+import { Notice, Part } from '../../parts/notices.tsx'
 import { Id, State } from '../../parts/state.tsx'
 import { Table } from '../../parts/table.tsx'
-import { say } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
-import { useSend } from '../../use-send.ts'
 import type { KeyUsage } from '../admin-types.ts'
 import type { Page } from '../api-shapes.ts'
 import { type AuditRow, nameOf } from '../audit/audit-shapes.ts'
 import { isInstallationScope } from '../installation-scopes.ts'
 import type { OpenRow } from '../list-screen.tsx'
-import {
-  confirmation,
-  OfCustomer,
-  type OperationProps,
-  RowDrawer,
-  type RowOperation,
-} from '../row-drawer.tsx'
-import { isInUse, type KeyRow, type NewKey, type ScopeRow, stateOf } from './key-shapes.ts'
+import { formOf } from '../operation-forms.tsx'
+import { confirmation, OfCustomer, RowDrawer, type RowOperation } from '../row-drawer.tsx'
+import { isInUse, type KeyRow, type NewKey, stateOf } from './key-shapes.ts'
 
 export const KeyDrawer = (props: OpenRow) => (
   <RowDrawer<Page<KeyRow>, KeyRow>
@@ -145,101 +133,66 @@ function Usage({ id }: { readonly id: string }) {
 }
 
 /** Replaces the secret; the new one appears once. */
-function Roll({ row, onClose, onDone }: OperationProps<KeyRow>) {
-  const [overlap, setOverlap] = useState<string>(OVERLAPS[2][0])
-  const [rolled, setRolled] = useState<{ readonly key: string; readonly oldEndsAt: string }>()
-  // The row has the new hint afterwards.
-  const [oldHint] = useState(row.hint)
-  const { isBusy, failure, run } = useSend()
-  const roll = () =>
-    run(async () => {
-      const body = { overlap_seconds: Number(overlap) }
-      const { key } = (await send<NewKey>('POST', `/admin/keys/${row.id}/roll`, { body })).body
-      const oldEndsAt = new Date(nowMs() + body.overlap_seconds * 1000).toISOString()
-      setRolled({ key, oldEndsAt })
-      onDone()
-    })
-  if (rolled) {
-    return (
-      <SecretDialog
-        title={`${row.name} has a new secret`}
-        label="Key"
-        value={rolled.key}
-        hint="Only this dialog displays the key."
-        onClose={onClose}
-      >
-        <p class="soft small">
-          {overlap === '0'
-            ? `The old secret ${oldHint} is revoked.`
-            : `The old secret ${oldHint} stays valid until ${instant(rolled.oldEndsAt)}.`}
-        </p>
-      </SecretDialog>
-    )
-  }
-  return (
-    <Dialog
-      title={`Roll ${row.name}`}
-      onClose={onClose}
-      submit={{ verb: 'Roll the key', busy: isBusy && 'Rolling…', run: roll }}
-    >
-      <p>The key gets a new secret. Its id, name and scopes stay.</p>
-      <Field
-        label={`The old secret, ${oldHint}`}
-        value={overlap}
-        onInput={setOverlap}
-        options={OVERLAPS}
-      />
-      {failure && <Failed failure={failure} />}
-    </Dialog>
-  )
-}
+const Roll = formOf<KeyRow, NewKey>((row) => ({
+  operation: 'roll_key',
+  path: `/admin/keys/${row.id}/roll`,
+  title: `Roll ${row.name}`,
+  verb: 'Roll the key',
+  busyVerb: 'Rolling…',
+  words: { overlap_seconds: { label: `The old secret, ${row.hint}` } },
+  values: USUAL_OVERLAP,
+  above: <p>The key gets a new secret. Its id, name and scopes stay.</p>,
+  secret: ({ key }, { overlap_seconds: overlapS }) => ({
+    title: `${row.name} has a new secret`,
+    label: 'Key',
+    value: key,
+    hint: 'Only this dialog displays the key.',
+    children: (
+      <p class="soft small">
+        {overlapS === 0
+          ? `The old secret ${row.hint} is revoked.`
+          : `The old secret ${row.hint} stays valid until ${instantIn(Number(overlapS))}.`}
+      </p>
+    ),
+  }),
+}))
+
+const instantIn = (seconds: number): string =>
+  instant(new Date(nowMs() + seconds * 1000).toISOString())
 
 type UsedScope = KeyUsage['scopes'][number]
 
 const usedScopeWords = ({ scope, count: uses }: UsedScope): string =>
   `${scope} in ${count(uses, 'request')}`
 
-function Change({ row, onClose, onDone }: OperationProps<KeyRow>) {
-  const scopes = useLoaded<{ readonly data: readonly ScopeRow[] }>('/admin/scopes')
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set(row.scopes))
-  const [addresses, setAddresses] = useState(row.cidrs.join(' '))
-  const [expiry, setExpiry] = useState(row.expires_at?.slice(0, 10) ?? '')
-  const { isBusy, failure, messageOf, run } = useSend()
+const Change = formOf<KeyRow>((row) => ({
+  operation: 'update_key',
+  path: `/admin/keys/${row.id}`,
+  row,
+  title: `Change ${row.name}`,
+  words: {
+    name: {},
+    scopes: { permits: (scope) => !isInstallationScope(scope) || row.scopes.includes(scope) },
+    cidrs: {},
+    expires_at: { label: 'Expires on (UTC)', hint: 'Empty: never.' },
+  },
+  below: ({ draft }) => <ScopeChanges row={row} selected={draft.scopes as ReadonlySet<string>} />,
+  said: `${row.name} is changed. Every node applies it within 2 s.`,
+}))
+
+interface ScopeChangesProps {
+  readonly row: KeyRow
+  readonly selected: ReadonlySet<string>
+}
+
+/** The scopes that the form adds and removes, and the use of those that it removes. */
+function ScopeChanges({ row, selected }: ScopeChangesProps) {
   const added = [...selected].filter((scope) => !row.scopes.includes(scope))
   const removed = row.scopes.filter((scope) => !selected.has(scope))
   const usage = useLoaded<KeyUsage>(`/admin/keys/${row.id}/usage?days=30`)
   const used = (usage.data?.scopes ?? []).filter(({ scope }) => removed.includes(scope))
-  const save = () =>
-    run(async () => {
-      const cidrs = addresses.split(/[\s,]+/).filter(Boolean)
-      const isNewExpiry = expiry !== (row.expires_at?.slice(0, 10) ?? '')
-      const body = {
-        scopes: [...selected],
-        cidrs,
-        ...(isNewExpiry && { expires_at: expiry === '' ? null : expiry }),
-      }
-      await send('PATCH', `/admin/keys/${row.id}`, { body })
-      say(`${row.name} is changed. Every node applies it within 2 s.`)
-      onDone()
-      onClose()
-    })
   return (
-    <Dialog
-      title={`Change ${row.name}`}
-      onClose={onClose}
-      submit={{ verb: 'Save', busy: isBusy && 'Saving…', run: save }}
-    >
-      <Part of={scopes} subject="scopes">
-        {({ data }) => (
-          <ScopeMatrix
-            scopes={data.filter(
-              ({ name }) => !isInstallationScope(name) || row.scopes.includes(name),
-            )}
-            selected={selected}
-            onChange={setSelected}
-          />
-        )}
-      </Part>
+    <>
       {(added.length > 0 || removed.length > 0) && (
         <p class="small" role="status">
           {added.length > 0 && <>Adds {added.join(', ')}. </>}
@@ -252,24 +205,7 @@ function Change({ row, onClose, onDone }: OperationProps<KeyRow>) {
           403 within 2 s.
         </Notice>
       )}
-      {messageOf('/scopes') && <p class="err">{messageOf('/scopes')}</p>}
-      <Field
-        label="Addresses"
-        value={addresses}
-        onInput={setAddresses}
-        hint="Empty: every address."
-        error={messageOf('/cidrs')}
-      />
-      <Field
-        label="Expires on (UTC)"
-        value={expiry}
-        onInput={setExpiry}
-        hint={row.expires_at ? `Now ${day(row.expires_at)}. Empty: never.` : 'Empty: never.'}
-        placeholder="2027-11-24"
-        error={messageOf('/expires_at')}
-      />
-      {failure && !messageOf('/') && <Failed failure={failure} />}
-    </Dialog>
+    </>
   )
 }
 

@@ -11,13 +11,6 @@ export interface NewKey extends KeyRow {
   readonly key: string
 }
 
-/** `GET /admin/scopes`. */
-export interface ScopeRow {
-  readonly name: string
-  readonly words: string
-  readonly kind: 'account' | 'read' | 'write' | 'all' | 'action'
-}
-
 const DAY_MS = 86_400_000
 const UNUSED_AFTER_MS = 30 * DAY_MS
 const EXPIRES_SOON_MS = 30 * DAY_MS

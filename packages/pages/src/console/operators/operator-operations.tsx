@@ -5,48 +5,30 @@ import { instant } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
 import { Failed, Part } from '../../parts/notices.tsx'
 import { SecretDialog } from '../../parts/secret-dialog.tsx'
 import { say } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
 import { useSend } from '../../use-send.ts'
 import type { ConsoleLink } from '../admin-types.ts'
+import { formOf } from '../operation-forms.tsx'
 import { confirmation, type OperationProps, type RowOperation } from '../row-drawer.tsx'
-import { type OperatorRow, ROLE_OPTIONS } from './operator-shapes.ts'
+import type { OperatorRow } from './operator-shapes.ts'
 
 const pathOf = ({ id }: OperatorRow, suffix = ''): string => `/admin/operators/${id}${suffix}`
 
-const patch = (row: OperatorRow, body: Partial<Pick<OperatorRow, 'role' | 'disabled'>>) =>
-  send('PATCH', pathOf(row), { body })
+const patch = (row: OperatorRow, disabled: boolean) =>
+  send('PATCH', pathOf(row), { body: { disabled } })
 
-function ChangeRole({ row, onClose, onDone }: OperationProps<OperatorRow>) {
-  const [role, setRole] = useState<string>(row.role)
-  const { isBusy, failure, run } = useSend()
-  const save = () =>
-    run(async () => {
-      await patch(row, { role: role as OperatorRow['role'] })
-      say(`${row.email} has the role ${role}.`)
-      onDone()
-      onClose()
-    })
-  return (
-    <Dialog
-      title={`Role of ${row.email}`}
-      onClose={onClose}
-      submit={{ verb: 'Save', busy: isBusy && 'Saving…', run: save }}
-    >
-      <Field
-        label="Role"
-        value={role}
-        onInput={setRole}
-        options={ROLE_OPTIONS}
-        hint="Open sessions have it at once."
-      />
-      {failure && <Failed failure={failure} />}
-    </Dialog>
-  )
-}
+const ChangeRole = formOf<OperatorRow, OperatorRow>((row) => ({
+  operation: 'update_operator',
+  path: pathOf(row),
+  row,
+  title: `Role of ${row.email}`,
+  omit: ['disabled'],
+  words: { role: { hint: 'Open sessions have it at once.' } },
+  said: ({ role }) => `${row.email} has the role ${role}.`,
+}))
 
 /** Creates a link, and displays it once. */
 function CreateLink({ row, onClose, onDone }: OperationProps<OperatorRow>) {
@@ -135,7 +117,7 @@ const Disable = confirmation<OperatorRow>((row) => ({
   title: `Disable ${row.email}`,
   verb: 'Disable',
   isDangerous: true,
-  request: () => patch(row, { disabled: true }),
+  request: () => patch(row, true),
   done: `${row.email} is disabled.`,
   text: `The sessions and links of ${row.email} end at once. You can enable the operator again.`,
   more: <Credentials row={row} />,
@@ -144,7 +126,7 @@ const Disable = confirmation<OperatorRow>((row) => ({
 const Enable = confirmation<OperatorRow>((row) => ({
   title: `Enable ${row.email}`,
   verb: 'Enable',
-  request: () => patch(row, { disabled: false }),
+  request: () => patch(row, false),
   done: `${row.email} can sign in.`,
   text: `${row.email} signs in with the same password and the role ${row.role}.`,
 }))

@@ -1,13 +1,14 @@
 /** Operators: the list, one operator in the drawer, and the form that creates one. */
 import { createOperatorCommand } from '../../commands.ts'
 import { day } from '../../format.ts'
+import type { Words } from '../../forms/field-words.ts'
 import type { FilterWord } from '../../parts/query-box.tsx'
 import { type Column, Sub } from '../../parts/table.tsx'
 import { keepQuery, type PageProps } from '../../router.ts'
 import { createdColumn, idColumn } from '../list-columns.tsx'
 import { ListScreen } from '../list-screen.tsx'
+import { NewRow } from '../operation-forms.tsx'
 import { mayChange, session } from '../session.ts'
-import { CreateOperator } from './create-operator.tsx'
 import { OperatorDrawer } from './operator-drawer.tsx'
 import { type OperatorRow, ROLE_MEANINGS } from './operator-shapes.ts'
 import { OperatorState } from './operator-state.tsx'
@@ -21,6 +22,8 @@ const words: readonly FilterWord[] = [
   { name: 'id', hint: 'the id of an operator' },
 ]
 
+const hrefOf = ({ id }: OperatorRow): string => keepQuery(`/console/operators/${id}`)
+
 const columns: readonly Column<OperatorRow>[] = [
   {
     name: 'email',
@@ -28,7 +31,7 @@ const columns: readonly Column<OperatorRow>[] = [
     isMain: true,
     cell: (row) => (
       <>
-        <a class="cover" href={keepQuery(`/console/operators/${row.id}`)}>
+        <a class="cover" href={hrefOf(row)}>
           {row.email}
         </a>
         {row.id === session.value?.operator && ' (you)'}
@@ -42,6 +45,15 @@ const columns: readonly Column<OperatorRow>[] = [
   createdColumn,
 ]
 
+const creationWords: Words = {
+  email: {},
+  role: {},
+  password: {
+    label: 'First password',
+    hint: 'At least 12 characters. A link opens the console without it.',
+  },
+}
+
 export const Page = ({ params }: PageProps) => (
   <ListScreen<OperatorRow>
     title="Operators"
@@ -51,7 +63,19 @@ export const Page = ({ params }: PageProps) => (
     creation={{
       label: 'Create an operator',
       isAllowed: mayChange('administrator'),
-      form: (props) => <CreateOperator {...props} />,
+      form: (props) => (
+        <NewRow<OperatorRow>
+          {...props}
+          operation="create_operator"
+          path={PATH}
+          title="Create an operator"
+          verb="Create"
+          busyVerb="Creating…"
+          words={creationWords}
+          values={{ role: 'support' }}
+          hrefOf={hrefOf}
+        />
+      ),
     }}
     words={words}
     placeholder="email:…  role:support  disabled:true"

@@ -2,12 +2,12 @@
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { count } from '../../format.ts'
+import { useOperationForm } from '../../forms/form.ts'
+import { FormFields } from '../../forms/form-fields.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
 import { Failed, Notice } from '../../parts/notices.tsx'
 import { say } from '../../parts/toast.tsx'
-import { useSend } from '../../use-send.ts'
 import { versionPath } from './version-shapes.ts'
 import type { VersionNotice } from './version-types.ts'
 
@@ -18,15 +18,16 @@ interface WriteToCallersProps {
   readonly onClose: () => void
 }
 
-const MEMBERS = ['/subject', '/text']
-
 export function WriteToCallers({ version, customer, onClose }: WriteToCallersProps) {
-  const [subject, setSubject] = useState('')
-  const [text, setText] = useState('')
   const [preview, setPreview] = useState<VersionNotice>()
-  const { isBusy, failure, messageOf, run } = useSend()
+  const form = useOperationForm({
+    operation: 'send_version_notice',
+    only: ['subject', 'text'],
+    words: { text: { hint: 'Plain text. Each contact gets a mail of its own.' } },
+  })
+  const { isBusy, failure, run } = form.sending
   const post = async (isPreview: boolean) => {
-    const body = { subject, text, preview: isPreview, ...(customer && { to: [customer] }) }
+    const body = { ...form.body(), preview: isPreview, ...(customer && { to: [customer] }) }
     return (await send<VersionNotice>('POST', `${versionPath(version)}/notices`, { body })).body
   }
   const advance = () =>
@@ -54,28 +55,8 @@ export function WriteToCallers({ version, customer, onClose }: WriteToCallersPro
         </>
       }
     >
-      {preview ? (
-        <Recipients preview={preview} />
-      ) : (
-        <>
-          <Field
-            label="Subject"
-            value={subject}
-            onInput={setSubject}
-            maxLength={200}
-            error={messageOf('/subject')}
-          />
-          <Field
-            label="Text"
-            value={text}
-            onInput={setText}
-            rows={8}
-            hint="Plain text. Each contact gets a mail of its own."
-            error={messageOf('/text')}
-          />
-        </>
-      )}
-      {failure && !MEMBERS.some(messageOf) && <Failed failure={failure} />}
+      {preview ? <Recipients preview={preview} /> : <FormFields form={form} />}
+      {failure && !form.isAtField && <Failed failure={failure} />}
     </Dialog>
   )
 }

@@ -1,23 +1,22 @@
 /** The dialogs of a version's calendar: deprecate, move the end, brownout, retire, take back. */
-import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { send, withQuery } from '../../api.ts'
 import { nowMs } from '../../clock.ts'
 import { count, day, number } from '../../format.ts'
+import { instantOf, instantText } from '../../forms/draft.ts'
+import type { Words } from '../../forms/field-words.ts'
+import { OperationDialog, type OperationDialogProps } from '../../forms/form-dialog.tsx'
 import { useLoaded } from '../../loaded.ts'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
 import { Facts } from '../../parts/facts.tsx'
-import { Check, Field } from '../../parts/field.tsx'
+import { Field } from '../../parts/field.tsx'
 import { Failed, Loading, Notice } from '../../parts/notices.tsx'
 import { say } from '../../parts/toast.tsx'
 import { useSend } from '../../use-send.ts'
 import {
   brownoutWords,
-  dateMessage,
   earliestEnd,
-  fieldOf,
   hoursOfWeek,
-  instantOf,
   type VersionDetail,
   versionPath,
 } from './version-shapes.ts'
@@ -71,210 +70,161 @@ export function VersionOperation(props: OperationProps & { readonly operation: O
   return <Form {...props} {...read} />
 }
 
-const put = ({ version, tag }: FormProps, body: object) =>
-  send('PUT', versionPath(version), { body, headers: { 'if-match': tag } })
-
-interface CalendarDialogProps {
+interface CalendarDialogProps
+  extends Omit<OperationDialogProps<unknown>, 'operation' | 'path' | 'done' | 'onClose'> {
   readonly form: FormProps
-  readonly title: string
-  readonly verb: string
-  readonly sending: ReturnType<typeof useSend>
-  readonly body: () => object
+  /** Says what the request has done. */
   readonly done: string
-  /** Members whose fields display the server's message. */
-  readonly members: readonly string[]
-  readonly children: ComponentChildren
 }
 
-/** A form of the calendar. It offers `force` when the server requires it. */
-function CalendarDialog(props: CalendarDialogProps) {
-  const { form, title, verb, sending, body, done, members, children } = props
-  const { isBusy, failure, messageOf, run } = sending
-  const [needsForce, setNeedsForce] = useState(false)
-  const [isForced, setForced] = useState(false)
-  useEffect(() => {
-    if (!failure) return
-    const isTooSoon = failure.code === 'notice_too_short'
-    setNeedsForce(isTooSoon)
-    if (!isTooSoon) setForced(false)
-  }, [failure])
-  const save = () =>
-    run(async () => {
-      await put(form, { ...body(), ...(isForced && { force: true }) })
-      say(done)
-      form.onDone()
-      form.onClose()
-    })
+/** The dialog of a change of the calendar. It offers `force` when the server requires it. */
+function CalendarDialog({ form, below, done, words, only = [], ...props }: CalendarDialogProps) {
   return (
-    <Dialog
-      title={title}
-      onClose={form.onClose}
-      submit={{
-        verb,
-        kind: isForced ? 'danger first' : 'first',
-        busy: isBusy && 'Saving…',
-        run: save,
+    <OperationDialog
+      operation="update_version"
+      path={versionPath(form.version)}
+      headers={{ 'if-match': form.tag }}
+      row={form.row}
+      only={[...only, 'force']}
+      words={{
+        ...words,
+        force: {
+          label: 'Do it anyway: callers get less notice than they were promised',
+          hint: null,
+          after: 'notice_too_short',
+        },
       }}
-    >
-      {children}
-      <p class="small soft">The calendar is the same for live and test requests.</p>
-      {needsForce && (
-        <Check
-          label="Do it anyway: callers get less notice than they were promised"
-          checked={isForced}
-          onChange={setForced}
-        />
+      below={(content) => (
+        <>
+          {below?.(content)}
+          <p class="small soft">The calendar is the same for live and test requests.</p>
+        </>
       )}
-      {failure?.code === 'precondition_failed' ? (
-        <Notice tone="warn" word="Changed" role="alert">
-          Someone has changed this calendar since the dialog opened. Close it and open it again.
-        </Notice>
-      ) : (
-        failure && !members.some(messageOf) && <Failed failure={failure} />
-      )}
-    </Dialog>
+      explain={({ code }) =>
+        code === 'precondition_failed' ? (
+          <Notice tone="warn" word="Changed" role="alert">
+            Someone has changed this calendar since the dialog opened. Close it and open it again.
+          </Notice>
+        ) : undefined
+      }
+      {...props}
+      done={() => {
+        say(done)
+        form.onDone()
+        form.onClose()
+      }}
+      onClose={form.onClose}
+    />
   )
 }
 
 function Deprecate(form: FormProps) {
-  const { row, version, others } = form
-  const [end, setEnd] = useState(fieldOf(row.sunset_at))
-  const [successor, setSuccessor] = useState(row.successor ?? '')
-  const [guide, setGuide] = useState(row.migration_guide ?? '')
-  const sending = useSend()
+  const { version, others } = form
+  const earliest = earliestEnd(nowMs())
   return (
     <CalendarDialog
       form={form}
       title={`Deprecate ${version}`}
       verb="Deprecate"
-      sending={sending}
       done={`${version} is deprecated.`}
-      members={['/sunset_at', '/successor', '/migration_guide']}
-      body={() => ({
-        deprecated_at: new Date(nowMs()).toISOString(),
-        sunset_at: end === '' ? null : instantOf(end),
-        successor: successor || null,
-        migration_guide: guide || null,
-      })}
-    >
-      <p>
-        Responses to {version} get <code>Deprecation</code> headers from now on. Customers that
-        called it in the last 30 days get the event <code>api_version.deprecated</code>, also at
-        their webhooks. Mail is separate: <i>Write to all…</i>
-      </p>
-      <Field
-        label="Ends on (UTC)"
-        value={end}
-        onInput={setEnd}
-        placeholder={fieldOf(earliestEnd(nowMs())).slice(0, 10)}
-        hint={`Empty: no end yet. The earliest is ${day(earliestEnd(nowMs()))}.`}
-        error={dateMessage(sending.messageOf('/sunset_at'))}
-      />
-      <Field
-        label="Successor"
-        value={successor}
-        onInput={setSuccessor}
-        options={[['', 'The next version'], ...others.map((name) => [name, name] as const)]}
-        error={sending.messageOf('/successor')}
-      />
-      <Field
-        label="Migration guide"
-        value={guide}
-        onInput={setGuide}
-        type="url"
-        placeholder="https://"
-        error={sending.messageOf('/migration_guide')}
-      />
-    </CalendarDialog>
+      fixed={{ deprecated_at: new Date(nowMs()).toISOString() }}
+      only={['sunset_at', 'successor', 'migration_guide']}
+      words={{
+        sunset_at: endWords(earliest, `Empty: no end yet. The earliest is ${day(earliest)}.`),
+        successor: {
+          hint: null,
+          options: () => [['', 'The next version'], ...others.map((name) => [name, name] as const)],
+        },
+      }}
+      above={
+        <p>
+          Responses to {version} get <code>Deprecation</code> headers from now on. Customers that
+          called it in the last 30 days get the event <code>api_version.deprecated</code>, also at
+          their webhooks. Mail is separate: <i>Write to all…</i>
+        </p>
+      }
+    />
   )
 }
 
+const endWords = (earliest: string, hint: string) => ({
+  label: 'Ends on (UTC)',
+  placeholder: instantText(earliest),
+  hint,
+})
+
 function MoveEnd(form: FormProps) {
   const { row, version } = form
-  const [end, setEnd] = useState(fieldOf(row.sunset_at))
-  const sending = useSend()
   const earliest = earliestEnd(nowMs())
   const verb = row.sunset_at ? 'Move' : 'Set'
+  const hint = `Empty: no end. The earliest without force is ${day(earliest)}.`
   return (
     <CalendarDialog
       form={form}
       title={`${verb} the end of ${version}`}
       verb={`${verb} the end`}
-      sending={sending}
       done={`The end of ${version} is changed.`}
-      members={['/sunset_at']}
-      body={() => ({ sunset_at: end === '' ? null : instantOf(end) })}
-    >
-      <p>
-        {version} {row.sunset_at ? `ends on ${day(row.sunset_at)}` : 'has no end yet'}. From the end
-        on, every request gets 410.
-      </p>
-      <Field
-        label="Ends on (UTC)"
-        value={end}
-        onInput={setEnd}
-        placeholder={fieldOf(earliest).slice(0, 10)}
-        hint={`Empty: no end. The earliest without force is ${day(earliest)}.`}
-        error={dateMessage(sending.messageOf('/sunset_at'))}
-        autofocus
-      />
-    </CalendarDialog>
+      only={['sunset_at']}
+      words={{ sunset_at: endWords(earliest, hint) }}
+      above={
+        <p>
+          {version} {row.sunset_at ? `ends on ${day(row.sunset_at)}` : 'has no end yet'}. From the
+          end on, every request gets 410.
+        </p>
+      }
+    />
   )
+}
+
+const brownoutFields: Words = {
+  start: { label: 'From (UTC)', placeholder: '2027-04-13 09:00' },
+  end: { label: 'To (UTC)', placeholder: '2027-04-13 13:00' },
 }
 
 function AnnounceBrownout(form: FormProps) {
   const { row, version } = form
-  const [start, setStart] = useState('')
-  const [end, setEnd] = useState('')
-  const sending = useSend()
-  const at = `/brownouts/${row.brownouts.length}`
+  const { brownouts } = row
   return (
     <CalendarDialog
       form={form}
       title={`Announce a brownout of ${version}`}
       verb="Announce it"
-      sending={sending}
       done={`A brownout of ${version} is announced.`}
-      members={['/brownouts']}
-      body={() => ({
-        brownouts: [...row.brownouts, { start: instantOf(start), end: instantOf(end) }],
-      })}
-    >
-      <p class="small soft">
-        For that time every request of {version} gets 410 <code>api_version_brownout</code>. Callers
-        who missed the warnings notice it, and still have time.
-      </p>
-      {row.brownouts.length > 0 && (
-        <Facts
-          of={[
-            [
-              'Announced',
-              row.brownouts.map((window) => (
-                <div key={window.start}>
-                  {day(window.start)}, {brownoutWords(window)}
-                </div>
-              )),
-            ],
-          ]}
+      within={{ member: 'brownouts', pointer: `/brownouts/${brownouts.length}` }}
+      complete={(window) => ({ brownouts: [...brownouts, window] })}
+      row={undefined}
+      only={Object.keys(brownoutFields)}
+      words={brownoutFields}
+      above={
+        <>
+          <p class="small soft">
+            For that time every request of {version} gets 410 <code>api_version_brownout</code>.
+            Callers who missed the warnings notice it, and still have time.
+          </p>
+          {brownouts.length > 0 && (
+            <Facts
+              of={[
+                [
+                  'Announced',
+                  brownouts.map((window) => (
+                    <div key={window.start}>
+                      {day(window.start)}, {brownoutWords(window)}
+                    </div>
+                  )),
+                ],
+              ]}
+            />
+          )}
+        </>
+      }
+      below={({ draft }) => (
+        <UsualTraffic
+          version={version}
+          start={instantOf(draft.start as string)}
+          end={instantOf(draft.end as string)}
         />
       )}
-      <Field
-        label="From (UTC)"
-        value={start}
-        onInput={setStart}
-        placeholder="2027-04-13 09:00"
-        error={dateMessage(sending.messageOf(`${at}/start`))}
-        autofocus
-      />
-      <Field
-        label="To (UTC)"
-        value={end}
-        onInput={setEnd}
-        placeholder="2027-04-13 13:00"
-        error={dateMessage(sending.messageOf(`${at}/end`))}
-      />
-      <UsualTraffic version={version} start={instantOf(start)} end={instantOf(end)} />
-    </CalendarDialog>
+    />
   )
 }
 
@@ -328,7 +278,8 @@ function Retire(form: FormProps) {
       onClose={form.onClose}
       run={async () => {
         const at = new Date(nowMs()).toISOString()
-        await put(form, { sunset_at: at, force: true })
+        const body = { sunset_at: at, force: true }
+        await send('PUT', versionPath(form.version), { body, headers: { 'if-match': form.tag } })
         say(`${form.version} is retired.`)
         form.onDone()
       }}
@@ -351,29 +302,27 @@ const WITHDRAWN = {
 function Withdraw(form: FormProps) {
   const { row, version } = form
   const [choice, setChoice] = useState<string>('all')
-  const sending = useSend()
   return (
     <CalendarDialog
       form={form}
       title={`Take back announcements of ${version}`}
       verb="Take back"
-      sending={sending}
       done={`The calendar of ${version} is changed.`}
-      members={[]}
-      body={() => WITHDRAWN[choice as keyof typeof WITHDRAWN]}
-    >
-      <Field
-        label="Take back"
-        value={choice}
-        onInput={setChoice}
-        options={[
-          ['all', 'The deprecation, the end and all brownouts'],
-          ...(row.sunset_at ? [['end', `The end on ${day(row.sunset_at)}`] as const] : []),
-          ...(row.brownouts.length > 0
-            ? [['brownouts', count(row.brownouts.length, 'brownout')] as const]
-            : []),
-        ]}
-      />
-    </CalendarDialog>
+      fixed={WITHDRAWN[choice as keyof typeof WITHDRAWN]}
+      above={
+        <Field
+          label="Take back"
+          value={choice}
+          onInput={setChoice}
+          options={[
+            ['all', 'The deprecation, the end and all brownouts'],
+            ...(row.sunset_at ? [['end', `The end on ${day(row.sunset_at)}`] as const] : []),
+            ...(row.brownouts.length > 0
+              ? [['brownouts', count(row.brownouts.length, 'brownout')] as const]
+              : []),
+          ]}
+        />
+      }
+    />
   )
 }

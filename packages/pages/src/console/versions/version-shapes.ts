@@ -119,21 +119,6 @@ const OUTLOOKS: Readonly<Record<string, readonly [Tone, string]>> = {
 export const outlookWords = ({ kind }: Caller['outlook']): readonly [Tone, string] =>
   OUTLOOKS[kind] ?? ['warn', kind]
 
-/** Returns `2027-04-13 09:00` or `2027-04-13` as an instant in UTC; other text stays as it is. */
-export function instantOf(text: string): string {
-  const [, date, time] = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d))?Z?$/.exec(text.trim()) ?? []
-  return date ? `${date}T${time ?? '00:00'}:00Z` : text.trim()
-}
-
-const DATE_WORDS = 'must be a date such as 2027-04-13, with or without a time such as 09:00'
-
-/** Returns the server's message on a field, in the form that the field accepts. */
-export const dateMessage = (message: string | undefined): string | undefined =>
-  message?.includes('ISO 8601') ? DATE_WORDS : message
-
-/** Returns the text of an instant in a field: `2027-04-13 09:00`. */
-export const fieldOf = (iso: string | null): string => iso?.slice(0, 16).replace('T', ' ') ?? ''
-
 const NOTICE_MONTHS = 6
 
 /** Returns the earliest end without force: six calendar months later, from the next midnight. */
