@@ -13,6 +13,7 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { sign } from '../../packages/receiver/src/receiver.ts'
 import { emptyFolder, onEnd } from '../rig/cleanup.ts'
+import { freePort } from '../rig/postgres.ts'
 import { cleanEnv, startService } from './process.ts'
 import { checkStep, runSteps } from './shell.ts'
 import { filesOf, type Step, stepsOf } from './snippets.ts'
@@ -43,7 +44,6 @@ function project(t: TestContext, path: string): string {
 }
 
 interface Receiver {
-  readonly port: number
   readonly lines: string[]
   /** Resolves when the process has printed a line that matches. */
   waitForLine(pattern: RegExp): Promise<void>
@@ -69,7 +69,6 @@ async function startReceiver(folder: string, env: Record<string, string>): Promi
   }
   await waitForLine(/^listening/)
   return {
-    port: Number(lines[0]!.split(' ').at(-1)),
     lines,
     waitForLine,
     async stop() {
@@ -91,9 +90,10 @@ for (const { path, scopes, events } of pages) {
     const { url, key } = await startService(t, service, scopes, {
       GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1',
     })
-    const first = await startReceiver(folder, { PORT: '0' })
+    const port = await freePort()
+    const first = await startReceiver(folder, { PORT: String(port) })
     onEnd(t, first.stop)
-    const variables = { URL: url, KEY: key, HOOK: `http://127.0.0.1:${first.port}` }
+    const variables = { URL: url, KEY: key, HOOK: `http://127.0.0.1:${port}` }
     const steps = stepsOf(read(path))
     const stepsToRegister = steps.findIndex(registers) + 1
     assert.ok(stepsToRegister > 0 && steps.length > stepsToRegister, 'steps are missing')
@@ -103,7 +103,7 @@ for (const { path, scopes, events } of pages) {
 
     const { id, secret } = JSON.parse(responses.at(-1)!.at(-1)!.body)
     await first.stop()
-    const env = { PORT: String(first.port), WEBHOOK_SECRETS: secret }
+    const env = { PORT: String(port), WEBHOOK_SECRETS: secret }
     const second = await startReceiver(folder, env)
     onEnd(t, second.stop)
     const after = steps.slice(stepsToRegister)

@@ -1,5 +1,6 @@
 /** A PostgreSQL server for tests, without Docker. */
 import { type ChildProcess, execFileSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -178,12 +179,22 @@ async function embeddedPostgres() {
   return EmbeddedPostgres
 }
 
+/**
+ * Returns a port on which no program listens. It is below those that systems assign, so that no
+ * socket of another test gets it before a program binds it, or while that program restarts.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
+  for (;;) {
+    const port = randomInt(10_000, 32_000)
+    const server = createServer()
+    const isFree = new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false))
+      server.listen(port, '127.0.0.1', () => resolve(true))
+    })
+    if (!(await isFree)) continue
+    await new Promise((resolve) => server.close(resolve))
+    return port
+  }
 }
 
 let databaseCount = 0

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { freePort } from '../../../../test/rig/postgres.ts'
 import { nodeReceiver } from '../../../receiver/src/node.ts'
 import { gatehook, jsonOf, type Place } from './command.ts'
 import { launched, serving } from './process.ts'
@@ -36,8 +37,8 @@ const hasType = (type: string) => (line: Record<string, unknown>) => line.type =
 
 async function openPlace(t: TestContext) {
   const place: Place = { cwd: emptyFolder(t) }
-  const node = await serving(t, place, '--no-seed')
-  const port = new URL(node.url).port
+  const port = String(await freePort())
+  const node = await serving(t, place, '--no-seed', '--port', port)
   const listening = async (...args: string[]) => {
     const run = launched(t, place, 'listen', '--port', port, '--json', ...args)
     const first = await run.line((line) => line.listening !== undefined)

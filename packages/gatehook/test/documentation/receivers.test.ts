@@ -4,11 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
+import { freePort } from '../../../../test/rig/postgres.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { signatureHeaders } from '../../src/outbound/deliveries/signature.ts'
 import { sectionsOf } from './pages.ts'
@@ -22,15 +21,6 @@ const BODY = JSON.stringify({
   livemode: false,
   data: { object: { id: 7, status: 'paid' } },
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 const headersOf = (secret: string, atS: number): Record<string, string> =>
   signatureHeaders({
@@ -74,7 +64,7 @@ async function startReceiver(
   const send: Send = async (headers, body = BODY) =>
     (await fetch(url, { method: 'POST', headers, body })).status
   const isListening = () => send({}, '').then(Boolean, () => false)
-  await eventually(isListening, Boolean, 15_000)
+  await eventually(isListening, Boolean)
   return send
 }
 
