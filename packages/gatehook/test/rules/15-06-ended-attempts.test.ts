@@ -61,6 +61,7 @@ eachService(
     const { id } = (await service.post('/api/v1/orders', { state: 'open' })).body
     const { job_id } = (await service.post(`/api/v1/orders/${id}/pay`)).body
     const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
+    await admin.post('/admin/clock', { advance_s: 0, freeze: true }) // no retry becomes due
     await service.app.work()
     const readJob = async () => (await admin.get(`/admin/jobs/${job_id}`)).body
     const hasEnded = ({ state, attempt }: Record<string, unknown>) =>
@@ -75,5 +76,5 @@ eachService(
     assert.deepEqual(seen.toSorted(), ['aborted', 'declined'])
     assert.equal((await service.get(`/api/v1/orders/${id}`)).body.state, 'open')
   },
-  { service: shop },
+  { service: shop, env: { GATEHOOK_TEST_CLOCK: '1' } },
 )

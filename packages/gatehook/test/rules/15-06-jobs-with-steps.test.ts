@@ -26,6 +26,7 @@ eachService(
       })
     }
     const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
+    await admin.post('/admin/clock', { advance_s: 0, freeze: true }) // no retry becomes due
     const { job_id } = (await service.post(`/api/v1/orders/${id}/settle`, { url: provider.url }))
       .body
     await service.app.work()
@@ -54,8 +55,9 @@ eachService(
       places.delete('swept')
       throw new Error('fault')
     })
-    await service.app.work()
     const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
+    await admin.post('/admin/clock', { advance_s: 0, freeze: true }) // no retry becomes due
+    await service.app.work()
     const readJobs = async () => (await admin.get('/admin/jobs?name=sweep')).body.data
     await eventually(readJobs, (jobs) => jobs.length > 0, WITHIN_MS)
     await admin.post('/admin/clock', { advance_s: 7_200 })

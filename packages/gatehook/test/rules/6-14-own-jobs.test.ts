@@ -135,6 +135,7 @@ eachService(
   async (service) => {
     const order = (await service.post('/api/v1/orders', { total: 7 })).body
     const admin = await operator(service)
+    await admin.post('/admin/clock', { advance_s: 0, freeze: true }) // no retry becomes due
     faults.set('note_update', [new Error('no ink'), new Error('still no ink')])
     await service.patch(`/api/v1/orders/${order.id}`, { total: 8 })
     await service.app.work()
@@ -228,6 +229,7 @@ eachService(
   'a recurring job cannot be canceled',
   async (service) => {
     const admin = await operator(service)
+    await admin.post('/admin/clock', { advance_s: 0, freeze: true }) // it never becomes due
     await service.app.work()
     const runs = async () => (await admin.get('/admin/jobs?name=count_orders')).body.data
     const [run] = await eventually(runs, (rows) => rows.length === 1, WITHIN_MS)
