@@ -4,6 +4,7 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
 import { gatehook } from './command.ts'
 import { launched } from './process.ts'
 
@@ -33,28 +34,26 @@ test('each change restarts the service, a replaced file included', async (t) => 
   }
   save('First')
   const run = launched(t, { cwd }, 'dev', '--port', '0')
-  const pids = new Set<unknown>()
-  const listening = () =>
-    run
-      .line((line) => line.msg === 'listening' && !pids.has(line.pid))
-      .then((line) => {
-        pids.add(line.pid)
-        return line.url
-      })
-  assert.equal(await nameAt(await listening()), 'First')
+  const urlOfLast = () => run.lines.findLast(({ msg }) => msg === 'listening')?.url
+  /** Waits for a declaration. A change that is seen in two parts restarts the service twice. */
+  const serves = (name: string) =>
+    eventually(
+      () => nameAt(urlOfLast()).catch(() => undefined),
+      (served) => served === name,
+    )
+  await serves('First')
   for (const name of ['Second', 'Third']) {
     save(name)
-    assert.equal(await nameAt(await listening()), name)
+    await serves(name)
   }
   // A declaration that does not load ends the service; the next change starts it.
   writeFileSync(file, 'syntax error(')
   writeFileSync(file, service('Fourth'))
-  const url = await listening()
-  assert.equal(await nameAt(url), 'Fourth')
+  await serves('Fourth')
   mkdirSync(join(cwd, 'resources'))
   run.kill('SIGTERM')
   assert.equal((await run.ended).exit, 0)
-  await assert.rejects(fetch(`${url}/`), 'the service ended too')
+  await assert.rejects(fetch(`${urlOfLast()}/`), 'the service ended too')
 })
 
 test('a folder without a declaration is a usage error', async (t) => {

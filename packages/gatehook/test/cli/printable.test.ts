@@ -89,7 +89,7 @@ test('no command prints a control character of a caller, with or without --json'
   await leaveHostileText(node.url, key, (await openHook(t)).url)
   // A node stores its log of requests some time after them.
   const readLog = async () => (await gatehook({ cwd }, 'requests', 'list', '--json')).stdout
-  await eventually(readLog, (text) => JSON.parse(text).data.length > 0, 20_000)
+  await eventually(readLog, (text) => JSON.parse(text).data.length > 0)
   const ids = new Map<string, string>()
   for (const spec of await loadCommands(undefined)) {
     const members = 'commands' in spec ? spec.commands.map(({ name }) => name) : [undefined]

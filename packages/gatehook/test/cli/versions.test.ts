@@ -35,7 +35,6 @@ test('a version is deprecated, browned out, retired; a running node follows', as
   await eventually(
     () => fetch(`${url}/api/v1/users`),
     ({ status }) => status === 410,
-    4_000,
   )
 })
 

@@ -7,18 +7,17 @@ import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { createDatabase, startPostgres } from '../../../../test/rig/postgres.ts'
 import { openService } from '../../../../test/rig/service.ts'
-import { finishedLog, LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
+import { finishedLog, HOLDING, openHook, pay, register } from '../webhooks/hook.ts'
 
 const EVENTS = 30
 /** Attempts of one endpoint in flight. */
 const IN_FLIGHT = 20
-const WITHIN_MS = 20_000
 
 /** Starts a server for this test; a crash of it loses no commit. */
 async function openServer(t: TestContext) {
   const server = await startPostgres(['fsync=off', 'full_page_writes=off'])
   const url = await createDatabase(server.url)
-  const service = await openService(t, 'postgres', { url, ...LOCAL })
+  const service = await openService(t, 'postgres', { url, ...HOLDING })
   t.after(() => server.stop())
   return { server, service }
 }
@@ -48,14 +47,13 @@ for (const how of ['fast', 'immediate'] as const) {
     const accepted = await eventually(
       () => pay(service, 0),
       ({ status }) => status === 201,
-      WITHIN_MS,
     )
     acknowledged.add(accepted.body.id)
     for (let n = 0; n < EVENTS; n++) acknowledged.add((await pay(service, n)).body.id)
     assert.equal(acknowledged.size, 2 * EVENTS + 1)
     const arrived = async () => new Set(hook.calls.map(({ event }) => event.id))
     const hasAll = (ids: ReadonlySet<unknown>) => [...acknowledged].every((id) => ids.has(id))
-    await eventually(arrived, hasAll, WITHIN_MS)
+    await eventually(arrived, hasAll)
     const log = await finishedLog(service, id)
     assert.ok(log.every(({ state }) => state === 'delivered'))
     const posts = hook.calls.filter(({ event }) => acknowledged.has(event.id)).length

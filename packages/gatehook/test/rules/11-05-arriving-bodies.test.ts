@@ -55,7 +55,7 @@ async function stage(t: TestContext) {
   return { ...rig, ingress, time, slow, whole, headOf }
 }
 
-const until = (check: () => boolean) => eventually(async () => check(), Boolean, 10_000)
+const until = (check: () => boolean) => eventually(async () => check(), Boolean)
 
 test('a caller with too many unfinished bodies gets 503; another caller is served', async (t) => {
   const { ingress, slow, whole } = await stage(t)

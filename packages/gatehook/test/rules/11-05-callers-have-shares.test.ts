@@ -235,7 +235,7 @@ async function stage(t: TestContext) {
   return { ...rig, time, counter, egress, ingress, send, headOf, read, post, postSlowly }
 }
 
-const until = (check: () => boolean) => eventually(async () => check(), Boolean, 10_000)
+const until = (check: () => boolean) => eventually(async () => check(), Boolean)
 
 test('unread responses of callers reject and cut their own reads only', async (t) => {
   const { egress, time, send, headOf, read } = await stage(t)

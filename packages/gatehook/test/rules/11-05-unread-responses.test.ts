@@ -86,7 +86,7 @@ async function stage(t: TestContext, some: Partial<EgressBounds> = {}) {
   return { ...rig, egress, time, unread, read, handled: () => handled }
 }
 
-const until = (check: () => boolean) => eventually(async () => check(), Boolean, 10_000)
+const until = (check: () => boolean) => eventually(async () => check(), Boolean)
 
 /** Returns whether the server has ended the connection; bytes sent before are still readable. */
 async function isCut(socket: net.Socket): Promise<boolean> {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { databases } from '../../../../test/rig/databases.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import {
   bearer,
@@ -207,24 +208,23 @@ for (const { name } of databases) {
     const [first, narrowed] = [await token(), await token()]
     const path = '/api/v2/orders'
     assert.equal((await second.get(path, first)).status, 200)
-    const eventually = async (status: number, headers: Record<string, string>) => {
+    /** Waits until each node responds so: the second one polls for the changes of the first. */
+    const untilBoth = async (status: number, headers: Record<string, string>) => {
       for (const node of [anonymous, second]) {
-        const until = performance.now() + 2_000
-        let reply = await node.get(path, headers)
-        while (reply.status !== status && performance.now() < until) {
-          reply = await node.get(path, headers)
-        }
-        assert.equal(reply.status, status, reply.text)
+        await eventually(
+          () => node.get(path, headers),
+          (reply) => reply.status === status,
+        )
       }
     }
     const rules = [{ ...RULE, scopes: ['users:read'] }]
     assert.equal((await admin.patch(`/admin/issuers/${id}`, { rules })).status, 200)
-    await eventually(403, narrowed)
+    await untilBoth(403, narrowed)
     const widened = await admin.patch(`/admin/issuers/${id}`, { rules: [RULE] })
     assert.equal(widened.status, 200)
-    await eventually(200, first)
+    await untilBoth(200, first)
     assert.equal((await admin.delete(`/admin/issuers/${id}`)).status, 204)
-    await eventually(401, first)
+    await untilBoth(401, first)
     const refused = await exchange(await sign())
     assert.equal(refused.body.error_description, INVALID)
     assert.equal((await admin.get(`/admin/issuers/${id}`)).status, 404)
@@ -234,7 +234,7 @@ for (const { name } of databases) {
       rules: [RULE],
     })
     assert.equal(again.status, 201)
-    await eventually(401, first)
+    await untilBoth(401, first)
   })
 
   test(`issuers are administered like clients [${name}]`, async (t) => {

@@ -149,7 +149,7 @@ test('an endless or huge answer ends at its bound, and a slow one at its time', 
   await until(() => endless.sockets.size === 0)
   for (const begin of ['', OK, `${OK}Content-Length: 9\r\n\r\nhalf`]) {
     const slow = await openBytes(t, (socket) => reply(socket, begin))
-    const front = await openFront(t, slow.url, 100)
+    const front = await openFront(t, slow.url, 1_000)
     const late = await front.get('/api/v2/invoices')
     assert.deepEqual([late.status, late.body.error], [504, 'upstream_timeout'])
     assert.equal(slow.count(), 1)

@@ -122,7 +122,7 @@ for (const isPooled of [false, true]) {
 /** Counts statements that have waited for a lock longer than a server may be silent. */
 const LONG_WAITS = `SELECT count(*) AS count FROM pg_stat_activity
   WHERE datname = current_database() AND wait_event_type = 'Lock'
-  AND clock_timestamp() - query_start > interval '3 s'`
+  AND clock_timestamp() - query_start > interval '2500 ms'`
 
 test('a statement that waits for a lock longer than 2 s is not cut off', async (t) => {
   const { direct, node, path } = await openLinkedNode(t, false)

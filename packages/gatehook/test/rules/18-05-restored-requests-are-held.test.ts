@@ -61,6 +61,6 @@ for (const { name } of databases) {
     const admin = restored.as(operator)
     assert.equal((await admin.post('/admin/restore/release')).status, 200)
     const repeat = () => send(restored.as(key), 'stored')
-    await eventually(repeat, ({ status }) => status < 300, 20_000)
+    await eventually(repeat, ({ status }) => status < 300)
   })
 }

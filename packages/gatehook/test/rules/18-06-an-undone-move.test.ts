@@ -111,7 +111,6 @@ test('writes stop table by table, beside a transaction that uses the last one', 
   await eventually(
     () => queryAsAdmin(url, isStopped),
     ({ length }) => length > 0,
-    10_000,
   )
   release()
   await Promise.all([holding, stopping])

@@ -156,11 +156,11 @@ eachService(
     await service.app.work()
     const listRuns = async () =>
       (await operator.get('/admin/jobs?name=readdress_all')).body.data as unknown[]
-    await eventually(listRuns, (rows) => rows.length > 0, 20_000)
+    await eventually(listRuns, (rows) => rows.length > 0)
     await operator.post('/admin/clock', { advance_s: 7_200 })
     const kinds = ['job', 'on', 'every']
     const listCodes = () => Promise.resolve(kinds.map((kind) => outcomes.get(kind)))
-    const codes = await eventually(listCodes, (all) => !all.includes(undefined), 20_000)
+    const codes = await eventually(listCodes, (all) => !all.includes(undefined))
     assert.deepEqual(new Set(codes), new Set(['credential_protected']))
     await requireUnchanged('after all')
   },

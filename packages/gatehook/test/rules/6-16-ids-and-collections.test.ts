@@ -218,7 +218,7 @@ eachService(
     const book = await createRow(app, 'books', { name: 'a' })
     await createRow(app, 'copies', { book_id: book, shelf: 'A' })
     const read = async () => (await app.get(`/api/v2/books/${book}`)).body.readers
-    await eventually(read, (readers) => readers === 7, 20_000)
+    await eventually(read, (readers) => readers === 7)
   },
   LIBRARY,
 )

@@ -1,7 +1,7 @@
 /** §9.8: hanging receivers of a customer occupy bounded memory, and delay no others. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
-import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
+import { HOLDING, openHook, pay, register } from '../webhooks/hook.ts'
 
 const RECEIVERS = 4
 const EVENTS = 20
@@ -38,5 +38,5 @@ eachService(
     release()
     await hanging.until(RECEIVERS + RECEIVERS * (EVENTS + 2))
   },
-  LOCAL,
+  HOLDING,
 )

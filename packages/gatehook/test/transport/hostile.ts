@@ -24,7 +24,7 @@ export interface Hostile {
   readonly expected: number | string
   /** The expected length of the logged body. */
   readonly loggedLength?: number
-  /** With a timeout of 150 ms. */
+  /** With a short timeout. */
   readonly isShort?: boolean
 }
 

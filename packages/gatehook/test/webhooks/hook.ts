@@ -68,6 +68,9 @@ export const ALL_READ_SCOPES = [
 /** Options of apps whose receivers are on this machine. */
 export const LOCAL = { env: { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' } }
 
+/** The same; receivers may hold their responses for as long as a test lasts. */
+export const HOLDING = { env: { ...LOCAL.env, GATEHOOK_WEBHOOK_TIMEOUT_MS: '120000' } }
+
 export const register = (
   { post }: Pick<Caller, 'post'>,
   { url }: Pick<Hook, 'url'>,
