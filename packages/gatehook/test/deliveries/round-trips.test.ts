@@ -68,7 +68,7 @@ test('a delivery takes three round trips to PostgreSQL, in a batch a fifth of on
   await count(1) // reads the secrets, and writes the summary
   // The least of several contains no poll of the app.
   let alone = Number.POSITIVE_INFINITY
-  for (let run = 0; run < 5; run++) alone = Math.min(alone, await count(1))
+  for (let run = 0; run < 20 && alone > 3; run++) alone = Math.min(alone, await count(1))
   const batch = await count(400)
   t.diagnostic(JSON.stringify({ alone, batch }))
   assert.equal(alone, 3)
