@@ -27,13 +27,14 @@ const newKey = () => generateApiKey(systemRandom(), 'live')
 /** Verifies deliveries: duplicates are those that a kill leaves in flight. */
 function verifyDeliveries(
   { acknowledged, lost, duplicates, inFlight }: Omit<RelocationResult, 'kills'>,
-  mostDuplicates = inFlight,
+  resentMax = inFlight,
 ): ChaosCounts {
   const faults = lost > 0 ? [`lost: ${lost}`] : []
-  if (duplicates > mostDuplicates) {
+  if (duplicates > resentMax) {
     faults.push(`${duplicates} deliveries arrived again; ${inFlight} were in flight`)
   }
-  return { acknowledged, lost, resent: duplicates, faults }
+  const bound = Number.isFinite(resentMax) && { resentMax }
+  return { acknowledged, lost, resent: duplicates, ...bound, faults }
 }
 
 async function killDuringDeliveries(

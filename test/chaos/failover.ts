@@ -66,7 +66,7 @@ export const failovers: readonly ChaosScenario[] = [
     name: 'failover-local',
     title: 'the primary crashes, with a standby that is 1 s behind',
     groups: ['load', 'operate'],
-    nodes: [2],
+    nodes: [2, 4],
     words: [/log of node\d: a standby of the database was promoted/],
     missing: needHaproxy,
     run: (context) => failOver(context, 'local'),

@@ -95,7 +95,8 @@ function inSeconds(ms: number | undefined) {
 
 function rowOf(result: ChaosResult) {
   const { scenario, nodes, seconds, acknowledged, lost, doubled, doubleSpent, phantom } = result
-  const { failedReads, failedWrites, longestWaitMs, resent, recoveryMs, faults } = result
+  const { failedReads, failedWrites, longestWaitMs, recoveryMs, faults } = result
+  const { resent, resentMax } = result
   const { words = [] } = SCENARIOS.find(({ name }) => name === scenario)!
   const word = wordsOf(words, result.words)[0] ?? result.words[0]
   return {
@@ -110,6 +111,7 @@ function rowOf(result: ChaosResult) {
     'failed w': failedWrites,
     'longest s': inSeconds(longestWaitMs),
     resent,
+    'resent max': resentMax,
     'recovery s': inSeconds(recoveryMs),
     'took s': seconds,
     result: faults.length === 0 ? 'passed' : 'BROKEN',

@@ -47,6 +47,8 @@ export interface ChaosCounts {
   /** Rows and webhooks that no acknowledged request explains. */
   readonly phantom?: number
   readonly resent?: number
+  /** The most webhooks that the faults may repeat, by the documented bound; undefined: all. */
+  readonly resentMax?: number
   readonly recoveryMs?: number
   /** Sentences about broken promises. Empty: the run passed. */
   readonly faults: readonly string[]

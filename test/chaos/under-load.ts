@@ -75,7 +75,7 @@ export function verifyAudit({ wrong, inFlight, ...counts }: PaymentAudit): Chaos
     faults.push(`${counts.resent} webhooks arrived again; ${inFlight} were in flight`)
   }
   if (counts.acknowledged < PAYMENTS_MIN) faults.push(`${counts.acknowledged} payments only`)
-  return { ...counts, faults }
+  return { ...counts, resentMax: inFlight, faults }
 }
 
 /** No request may fail. */
