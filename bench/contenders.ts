@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Contender } from './contender.ts'
 import { gatehookOnPostgres } from './contenders-postgres.ts'
-import { selectedDatabase } from './database.ts'
+import { type DatabaseName, selectedDatabase } from './database.ts'
 import { fillGatehook, fillHandmade } from './fill.ts'
 import { dataName, type GatehookOptions, gatehookCommand, startOnce } from './gatehook-process.ts'
 
@@ -50,10 +50,11 @@ export function handmade(options: HandmadeOptions): Contender {
 export const GATEHOOK_DATABASE = 'gatehook.db'
 
 /** Gatehook on the database of this run. */
-export function gatehook(options: GatehookOptions): Contender {
-  const isShared = selectedDatabase() === 'postgres'
-  return isShared ? gatehookOnPostgres(options) : gatehookOnSqlite(options)
-}
+export const gatehook = (options: GatehookOptions): Contender =>
+  gatehookOn(selectedDatabase(), options)
+
+export const gatehookOn = (database: DatabaseName, options: GatehookOptions): Contender =>
+  database === 'postgres' ? gatehookOnPostgres(options) : gatehookOnSqlite(options)
 
 function gatehookOnSqlite(options: GatehookOptions): Contender {
   const { users, tied = false, orders = 0 } = options

@@ -1,17 +1,18 @@
 /**
  * Rows 13, 14 and 20: the API during deliveries. Services have default settings and run in turn. In
- * row 13 a service has one core, the load generator and receivers have the other. In row 14 all
- * share both, because the engine's thread needs a second core. In row 20 PostgreSQL shares the core
- * of the service.
+ * row 13 a service has one core; the load generator, receivers and PostgreSQL have the other. In
+ * row 14 all share both, because the engine's thread needs a second core. In row 20 PostgreSQL
+ * shares the core of the service.
  */
 import { fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { gatehook } from '../contenders.ts'
-import { gatehookOnPostgres } from '../contenders-postgres.ts'
+import type { Contender } from '../contender.ts'
+import { gatehookOn } from '../contenders.ts'
 import { BENCH_KEY } from '../data.ts'
+import type { DatabaseName } from '../database.ts'
 import type { Outcome } from '../drive.ts'
 import { type Figure, ratioFigure } from '../figures.ts'
 import { type BenchRequest, type Generator, startGenerator } from '../load.ts'
@@ -27,6 +28,7 @@ const DRAINED_LIMIT_MS = 60_000
 
 interface Side {
   readonly server: Server
+  readonly contender: Contender
   readonly received: () => Promise<number>
   readonly end: () => Promise<void>
 }
@@ -42,13 +44,13 @@ type Receives = 'no' | 'hangs' | 'counts'
 interface OpenOptions {
   readonly receives: Receives
   readonly core: number | undefined
-  readonly contender?: typeof gatehook
+  readonly database: DatabaseName
 }
 
 async function open(name: string, options: OpenOptions): Promise<Side> {
-  const { receives, core, contender: contenderOf = gatehook } = options
+  const { receives, core, database } = options
   const folder = mkdtempSync(join(tmpdir(), 'gatehook-bench-'))
-  const contender = contenderOf({ users: USERS, own: name })
+  const contender = gatehookOn(database, { users: USERS, own: name })
   await contender.prepare(folder)
   const { args, env } = contender.command(folder)
   const more = { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1', GATEHOOK_DELIVERY_RATE: '0' }
@@ -64,6 +66,7 @@ async function open(name: string, options: OpenOptions): Promise<Side> {
   }
   const side = {
     server,
+    contender,
     received,
     async end() {
       await server.end('SIGTERM')
@@ -93,17 +96,21 @@ async function drained({ received }: Side, count: number): Promise<void> {
   }
 }
 
+/** Returns the CPU time of the service and its PostgreSQL. */
+const microsOf = async ({ server, contender }: Side): Promise<number> =>
+  (server.cpuMicros() ?? 0) + ((await contender.databaseMicros?.()) ?? 0)
+
 async function measure(
   generator: Generator,
-  { server }: Side,
+  side: Side,
   list: string,
   options: { status: number; seconds: number },
 ): Promise<Measure & { outcome: Outcome }> {
-  const before = server.cpuMicros() ?? 0
+  const before = await microsOf(side)
   const { seconds, status } = options
   const run = { connections: CONNECTIONS, seconds, samples: 10 }
-  const outcome = await generator.run(list, server.port, run)
-  const cpu = (server.cpuMicros() ?? 0) - before
+  const outcome = await generator.run(list, side.server.port, run)
+  const cpu = (await microsOf(side)) - before
   if (outcome.statuses[status] !== outcome.answers) {
     throw new Error(`${list}: ${JSON.stringify([outcome.statuses, outcome.errors])}`)
   }
@@ -124,11 +131,12 @@ async function ordersAt(server: Server): Promise<BenchRequest[]> {
 }
 
 /** Row 13: no registration, a receiver that hangs, a receiver that responds. */
-async function orders(generator: Generator, rounds: number, seconds: number): Promise<Figure[]> {
+async function orders(generator: Generator, options: BesideOptions): Promise<Figure[]> {
+  const { database, rounds, seconds } = options
   const sides = {
-    none: await open('none', { receives: 'no', core: 0 }),
-    held: await open('held', { receives: 'hangs', core: 0 }),
-    drains: await open('drains', { receives: 'counts', core: 0 }),
+    none: await open('none', { receives: 'no', core: 0, database }),
+    held: await open('held', { receives: 'hangs', core: 0, database }),
+    drains: await open('drains', { receives: 'counts', core: 0, database }),
   }
   const results: Record<string, Measure[]> = { none: [], held: [], drains: [] }
   let acknowledged = 0
@@ -148,8 +156,8 @@ async function orders(generator: Generator, rounds: number, seconds: number): Pr
   } finally {
     for (const side of Object.values(sides)) await side.end()
   }
-  print('row 13, POST /orders', results)
-  const common = { row: '13', title: 'POST /orders with a webhook', database: 'sqlite' } as const
+  print(`row 13, POST /orders, ${database}`, results)
+  const common = { row: '13', title: 'POST /orders with a webhook', database }
   return [
     compare(
       { ...common, subject: 'deliveries on hold ÷ no webhook', least: 0.7 },
@@ -165,8 +173,9 @@ async function orders(generator: Generator, rounds: number, seconds: number): Pr
 }
 
 /** Row 14: reads while 25,000 deliveries drain, and without deliveries. */
-async function reads(generator: Generator, rounds: number, seconds: number): Promise<Figure[]> {
-  const side = await open('reads', { receives: 'counts', core: undefined })
+async function reads(generator: Generator, options: BesideOptions): Promise<Figure[]> {
+  const { database, rounds, seconds } = options
+  const side = await open('reads', { receives: 'counts', core: undefined, database })
   const { server } = side
   const results: Record<string, Measure[]> = { quiet: [], drains: [] }
   try {
@@ -195,8 +204,8 @@ async function reads(generator: Generator, rounds: number, seconds: number): Pro
   } finally {
     await side.end()
   }
-  print('row 14, one user by id', results)
-  const common = { row: '14', title: 'one user by id', database: 'sqlite' } as const
+  print(`row 14, one user by id, ${database}`, results)
+  const common = { row: '14', title: 'one user by id', database }
   const subject = 'while deliveries drain ÷ quiet'
   const p99 = ratioFigure(
     { ...common, subject, unit: 'ratio of p99', most: 3 },
@@ -208,20 +217,13 @@ async function reads(generator: Generator, rounds: number, seconds: number): Pro
 }
 
 /** Row 20: deliveries while orders are posted; service, database and receiver share a core. */
-async function bothOnOneCore(
-  generator: Generator,
-  rounds: number,
-  seconds: number,
-): Promise<Figure[]> {
+async function bothOnOneCore(generator: Generator, options: BesideOptions): Promise<Figure[]> {
+  const { database, rounds, seconds } = options
   // The server keeps the core of the first database.
   await newDatabase('0')
   const sides = {
-    sqlite: await open('one-core', { receives: 'counts', core: 0 }),
-    postgres: await open('one-core', {
-      receives: 'counts',
-      core: 0,
-      contender: gatehookOnPostgres,
-    }),
+    sqlite: await open('one-core', { receives: 'counts', core: 0, database: 'sqlite' }),
+    postgres: await open('one-core', { receives: 'counts', core: 0, database }),
   }
   const rates: Record<keyof typeof sides, number[]> = { sqlite: [], postgres: [] }
   try {
@@ -241,10 +243,9 @@ async function bothOnOneCore(
     }
   } finally {
     for (const side of Object.values(sides)) await side.end()
-    await stopPostgres()
   }
   const title = 'deliveries while orders are posted, all on one core'
-  const row = { row: '20', title, subject: 'PostgreSQL ÷ SQLite', database: 'postgres' } as const
+  const row = { row: '20', title, subject: 'PostgreSQL ÷ SQLite', database }
   const figure = ratioFigure({ ...row, least: 0.75 }, rates.postgres, rates.sqlite)
   console.log(`row 20, ${title}: ${spreadText(figure.value)}; target at least 0.75`)
   return [figure]
@@ -280,16 +281,35 @@ function compare(
   return figure
 }
 
-const BESIDE_ROWS = {
-  13: { run: orders, generatorCore: 1 },
-  14: { run: reads, generatorCore: undefined },
-  20: { run: bothOnOneCore, generatorCore: 1 },
+interface BesideOptions {
+  readonly database: DatabaseName
+  readonly rounds: number
+  readonly seconds: number
+}
+
+interface BesideRow {
+  readonly run: (generator: Generator, options: BesideOptions) => Promise<Figure[]>
+  readonly generatorCore: number | undefined
+  readonly databases: readonly DatabaseName[]
+}
+
+const BESIDE_ROWS: Readonly<Record<string, BesideRow>> = {
+  13: { run: orders, generatorCore: 1, databases: ['sqlite', 'postgres'] },
+  14: { run: reads, generatorCore: undefined, databases: ['sqlite', 'postgres'] },
+  20: { run: bothOnOneCore, generatorCore: 1, databases: ['postgres'] },
 }
 
 export const besideNames = Object.keys(BESIDE_ROWS)
 
-export async function besideRow(name: string, rounds: number, seconds: number): Promise<Figure[]> {
-  const { run, generatorCore } = BESIDE_ROWS[Number(name) as keyof typeof BESIDE_ROWS]
+/** Returns the figures of a row, if it is measured on the database. */
+export async function besideRow(name: string, options: BesideOptions): Promise<Figure[]> {
+  const { run, generatorCore, databases } = BESIDE_ROWS[name]!
+  if (!databases.includes(options.database)) return []
   const generator = startGenerator(generatorCore)
-  return run(generator, rounds, seconds).finally(() => generator.end())
+  try {
+    return await run(generator, options)
+  } finally {
+    generator.end()
+    await stopPostgres()
+  }
 }

@@ -1,7 +1,7 @@
 /**
  * `npm run bench:beside [-- --rounds N --seconds N --row 13|14|15|20|21 --attack NAME
- * --database NAME --json --figures FILE]`: rows 13, 14 and 20, the API during deliveries; row 15, a
- * noisy neighbour; row 21, a neighbour during attacks.
+ * --database sqlite|postgres --json --figures FILE]`: rows 13, 14 and 20, the API during
+ * deliveries; row 15, a noisy neighbour; row 21, a neighbour during attacks.
  */
 import { parseArgs } from 'node:util'
 import { attackFigures, attackNames, attackRows, printAttacks } from '../beside/main.ts'
@@ -25,13 +25,15 @@ const unknown = values.attack.find((name) => !attackNames.includes(name))
 if (unknown !== undefined) throw new Error(`${unknown} is none of: ${attackNames.join(', ')}`)
 const rounds = Number(values.rounds)
 const seconds = Number(values.seconds)
+const databases = values.database as DatabaseName[]
 const figures: Figure[] = []
-for (const name of besideNames) {
-  if (values.row.includes(name)) figures.push(...(await besideRow(name, rounds, seconds)))
+for (const name of besideNames.filter((each) => values.row.includes(each))) {
+  for (const database of databases) {
+    figures.push(...(await besideRow(name, { database, rounds, seconds })))
+  }
 }
 if (values.row.includes('15')) figures.push(...(await neighbourRow(rounds)))
 if (values.row.includes('21')) {
-  const databases = values.database as DatabaseName[]
   const results = await attackRows(databases, values.attack, 3 * seconds, console.error)
   figures.push(...attackFigures(results))
   if (values.json) console.log(JSON.stringify(results, null, 2))
