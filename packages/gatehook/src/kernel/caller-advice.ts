@@ -79,13 +79,12 @@ export const callerAdvice: Readonly<Record<FailureCode, string>> = {
   rate_limited: 'Wait for `Retry-After` seconds.',
   headers_too_large: 'Send fewer or smaller headers.',
   internal_error: 'Report `request_id`. Retry only idempotent requests.',
-  upstream_failed:
-    'Retry a change only with the same `Idempotency-Key`: it may have been executed.',
+  upstream_failed: 'Retry a read. A change may have been executed: then `message` says what to do.',
   upstream_invalid: 'Contact the operator with `request_id`: the request may have had an effect.',
   upstream_unreachable:
-    'Retry later; if `message` says that it was sent, only with the same `Idempotency-Key`.',
+    'Retry later; if a change may have been executed, `message` says what to do.',
   upstream_timeout:
-    'Retry a change only with the same `Idempotency-Key`: it may have been executed.',
+    'Retry a read. A change may have been executed: then `message` says what to do.',
   request_incomplete: 'Repeat it with the same key after `Retry-After` seconds.',
   storage_unavailable: 'Retry with the same idempotency key after a pause.',
   durability_lost: 'Retry with the same idempotency key after `Retry-After` seconds.',

@@ -76,6 +76,36 @@ eachForward(
   },
 )
 
+/** Each way in which a change that was sent can fail. */
+const failures: Readonly<Record<string, Parameters<typeof openUpstream>[1]>> = {
+  'a broken connection': (_, response) => void response.destroy(),
+  'a 5xx': replyJson(503, {}),
+  'a redirect after an effect': replyJson(303, {}, { location: '/base/elsewhere' }),
+  'half an answer': (_, response) => void response.writeHead(200, { 'content-length': 9 }).end('h'),
+}
+
+for (const [failure, respond] of Object.entries(failures)) {
+  test(`after ${failure} a change says what its caller can do, and that works`, async (t) => {
+    const upstream = await openUpstream(t, respond)
+    const api = await openService(t, 'sqlite', { service: inFrontOf(upstream.url) })
+    for (const path of ['/api/v2/invoices', '/api/v2/payments']) {
+      for (const headers of [KEY, {} as Record<string, string>]) {
+        upstream.respond = respond!
+        const { status, body: failed } = await api.post(path, body, headers)
+        assert.equal(status, 502, failed.message)
+        const advisesRepeat = /Repeat it with the same `Idempotency-Key`/.test(failed.message)
+        assert.equal(/Read what it would have changed/.test(failed.message), !advisesRepeat)
+        assert.equal(failed.message.includes('may have been executed'), true)
+        upstream.respond = replyJson(201, created)
+        const sent = upstream.received.length
+        const repeat = headers === KEY && (await api.post(path, body, headers))
+        assert.equal(upstream.received.length > sent, advisesRepeat, failed.message)
+        if (repeat) assert.equal(repeat.body.error === 'outcome_unknown', !advisesRepeat)
+      }
+    }
+  })
+}
+
 eachForward(
   'an effect whose answer violates the output, or is too large to store, is not repeated',
   async (api, upstream) => {

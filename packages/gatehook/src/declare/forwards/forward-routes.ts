@@ -53,9 +53,12 @@ export const createForwarder =
     const read = createForwardReader(catalog, route, upstream)
     const toResult = createResultReader(catalog, route, upstream)
     const send = createSender(deps, route, upstream)
-    const run = async (call: Call, request: ForwardedRequest, key?: string) =>
-      toResult(call, request, await send(call, request, key))
-    const options = { lastsMs: upstream.timeoutMs, isRepeatable: forward!.repeatable }
+    const { repeatable: isRepeatable } = forward!
+    const run = async (call: Call, request: ForwardedRequest, key?: string) => {
+      const result = toResult(call, request, await send(call, request, key))
+      return explainUnknown(call, result, isRepeatable && key !== undefined)
+    }
+    const options = { lastsMs: upstream.timeoutMs, isRepeatable }
     return async (call) => {
       const request = read(call)
       if (method !== 'GET') {
@@ -173,7 +176,7 @@ function createResultReader(
     } catch (error) {
       if (!(error instanceof InvalidOutput)) throw error
       const detail = { upstream: upstream.name, problem: error.message }
-      return failed(call, 'upstream_invalid', 'unknown', { detail })
+      return failed('upstream_invalid', 'unknown', { detail })
     }
   }
 
@@ -185,20 +188,20 @@ function createResultReader(
     const retryAfter = headers.get('retry-after')?.[0]
     const retry = retryAfter === undefined ? {} : { headers: { 'retry-after': retryAfter } }
     if (status >= 500) {
-      return failed(call, 'upstream_failed', 'unknown', { detail, ...(status === 503 && retry) })
+      return failed('upstream_failed', 'unknown', { detail, ...(status === 503 && retry) })
     }
-    if (status === 401 || status === 407) return failed(call, 'upstream_failed', 'none', { detail })
+    if (status === 401 || status === 407) return failed('upstream_failed', 'none', { detail })
     if (status >= 400) {
       const refused = () => {
         const own = { status, title: failures.upstream_refused[1] }
-        return failed(call, 'upstream_refused', 'known', { own, ...retry })
+        return failed('upstream_refused', 'known', { own, ...retry })
       }
       const result = forward!.errors === 'wrap' ? refused() : passed(call, request, response)
       return isTransient(status, retryAfter) ? { ...result, effect: 'none' } : result
     }
     if (status === 304 && method === 'GET' && !convert) return passed(call, request, response)
     if (status >= 300) {
-      return failed(call, 'upstream_failed', AFTER_EFFECT.has(status) ? 'unknown' : 'none', {
+      return failed('upstream_failed', AFTER_EFFECT.has(status) ? 'unknown' : 'none', {
         detail,
       })
     }
@@ -207,19 +210,28 @@ function createResultReader(
   }
 }
 
-const MAY_HAVE_RUN =
-  'The request was sent and may have been executed: repeat it with the same `Idempotency-Key`.'
-
-function failed(
+/** Adds to the failure of a change that may have been executed what its caller can do. */
+function explainUnknown(
   { method }: Call,
+  result: OutsideResult,
+  canRepeat: boolean,
+): OutsideResult {
+  const { outcome, effect } = result
+  const isRead = method === 'GET' || method === 'HEAD'
+  if (effect !== 'unknown' || isRead || 'answer' in outcome) return result
+  const { code, message, options, detail } = outcome.failure
+  const next = canRepeat
+    ? 'Repeat it with the same `Idempotency-Key`.'
+    : 'Read what it would have changed before you send it again.'
+  const sentence = `${message} The request was sent and may have been executed. ${next}`
+  return { outcome: { failure: new Failure(code, sentence, { ...options, detail }) }, effect }
+}
+
+const failed = (
   code: FailureCode,
   effect: OutsideResult['effect'],
   options: ConstructorParameters<typeof Failure>[2],
-): OutsideResult {
-  const isUnclear = effect === 'unknown' && method !== 'GET' && method !== 'HEAD'
-  const message = isUnclear ? `${failures[code][1]} ${MAY_HAVE_RUN}` : undefined
-  return { outcome: { failure: new Failure(code, message, options) }, effect }
-}
+): OutsideResult => ({ outcome: { failure: new Failure(code, undefined, options) }, effect })
 
 function ofUnanswered(
   call: Call,
@@ -230,13 +242,13 @@ function ofUnanswered(
   if (reason === 'aborted' && call.signal.aborted) throw DEPARTED
   const effect = isSent ? 'unknown' : 'none'
   const detail = { upstream: name, problem: reason }
-  if (reason === 'timeout') return failed(call, 'upstream_timeout', effect, { detail })
+  if (reason === 'timeout') return failed('upstream_timeout', effect, { detail })
   if (reason === 'overloaded') {
-    return failed(call, 'overloaded', effect, { detail, headers: { 'retry-after': '1' } })
+    return failed('overloaded', effect, { detail, headers: { 'retry-after': '1' } })
   }
   if (reason === 'body') {
-    return failed(call, hasOutput ? 'upstream_invalid' : 'upstream_failed', effect, { detail })
+    return failed(hasOutput ? 'upstream_invalid' : 'upstream_failed', effect, { detail })
   }
   const isAnswer = isSent && (reason === 'protocol' || reason === 'too_large')
-  return failed(call, isAnswer ? 'upstream_failed' : 'upstream_unreachable', effect, { detail })
+  return failed(isAnswer ? 'upstream_failed' : 'upstream_unreachable', effect, { detail })
 }
