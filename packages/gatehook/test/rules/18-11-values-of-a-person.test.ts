@@ -53,6 +53,21 @@ test('an address is no part of a longer one', () => {
   assert.equal(values.isSearchedBy('/members?q=dear+ann@example.com'), true)
 })
 
+test('a name that may be a word of others is found as a whole text, except in logs', () => {
+  const values = valuesOf('name', 'York')
+  values.add('other', 'Park Lane')
+  for (const text of ['{"text":"Dear New York"}', '{"to":"york@example.com"}', 'york@example.com'])
+    assert.deepEqual([values.names(text), values.identifies(text)], [false, false], text)
+  const inner = JSON.stringify({ body: JSON.stringify({ name: 'York' }) })
+  for (const text of ['York', '{"name":"york"}', '["a","YORK"]', inner])
+    assert.deepEqual([values.names(text), values.identifies(text)], [true, true], text)
+  assert.equal(values.isNamedIn('{"before":{"name":"York"}}'), true)
+  assert.equal(values.mentions('Dear New York'), true)
+  assert.equal(values.identifies('{"street":"Park Lane"}'), false)
+  const long = valuesOf('name', 'york.of.penn')
+  assert.equal(long.names('Dear york.of.penn, hello'), true)
+})
+
 /** Numbers below a bound, the same in each run. */
 function numbers(seed: number): (bound: number) => number {
   let state = seed

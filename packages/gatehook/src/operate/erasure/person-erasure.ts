@@ -52,7 +52,11 @@ export interface PersonErasureDeps extends PersonStepDeps {
 /** The input of a job. */
 interface ErasureInput extends PersonPlace, WalkState {
   readonly values: StoredPersonValues
+  readonly erased?: ErasedCounts
 }
+
+/** The rows that the erasure has changed or removed, by the names of the steps. */
+type ErasedCounts = Record<string, number>
 
 export interface PersonErasure {
   readonly handler: JobHandler
@@ -114,29 +118,37 @@ async function runErasure(
 ): Promise<Continuation | undefined> {
   const { directory, admin } = deps
   const { clock } = admin
-  const { scope, id, values: stored, ...state } = decodeState<ErasureInput>(input)
+  const { scope, id, values: stored, erased = {}, ...state } = decodeState<ErasureInput>(input)
   const values = new PersonValues({ id: String(id), resource: directory.resource }, stored)
   const person = { scope, id }
   const stepsOf = state.pass === 0 ? collectingSteps : erasingSteps
   const place = placeOf(person, customer!)
   const operators = { ...(await findCustomer(deps.db, DEFAULT_CUSTOMER))!, hasUnowned: true }
-  const steps = stepsOf(deps, person, { place, operators, values })
+  const steps = stepsOf(deps, person, { place, operators, values }).map((step) => ({
+    ...step,
+    async slice(position: Parameters<typeof step.slice>[0]) {
+      const result = await step.slice(position)
+      if (result.changed > 0) erased[step.name] = (erased[step.name] ?? 0) + result.changed
+      return result
+    },
+  }))
   const next = await walkSteps(steps, state, { clock, signal, lastPass: LAST_PASS })
   if (next) {
     return new Continuation(
       clock.now(),
-      encodeState({ ...person, ...next, values: values.stored() }),
+      encodeState({ ...person, ...next, values: values.stored(), erased }),
     )
   }
-  await end(deps, person, job)
+  await end(deps, person, job, erased)
   return undefined
 }
 
-/** Records the end. A run that was killed after it repeats nothing. */
+/** Records the end and the numbers of rows. A run that was killed after it repeats nothing. */
 async function end(
   { db, admin, record, directory: { resource } }: PersonErasureDeps,
   { scope, id }: PersonPlace,
   job: string,
+  erased: ErasedCounts,
 ): Promise<void> {
   await db.write(async (tx) => {
     const now = admin.clock.now()
@@ -144,7 +156,8 @@ async function end(
     await runOnce(tx, { scope, word: action, key: job, now }, async () => {
       const event = await record(tx, scope, personErased(id, resource, isoTime(now)))
       const actor = { kind: 'system', id: 'erasure' } as const
-      await recordAudit(tx, { actor, action, target: String(id), scope }, admin)
+      const detail = { erased }
+      await recordAudit(tx, { actor, action, target: String(id), scope, detail }, admin)
       return event.id
     })
   })

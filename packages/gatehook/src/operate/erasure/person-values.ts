@@ -12,7 +12,7 @@ import { Needles, unitsOf } from './needles.ts'
 
 /** A shorter text occurs in the data of others. */
 const LENGTH_MIN = 4
-/** A shorter text that is no sign-in name, or number, may be that of others. */
+/** A shorter text that is no address may be that of others: a word, or the name of a place. */
 const IDENTIFYING_LENGTH = 10
 /** A short number, or text of digits, is also a year, an hour or a count in the data of others. */
 const lengthMinOf = (value: unknown) =>
@@ -69,6 +69,13 @@ const withoutLooseJoints = (text: string): string =>
   })
 
 const isAddress = (value: string): boolean => value.includes('@')
+
+/** Whether a text that contains the value concerns its person. */
+const isIdentifying = (value: string): boolean =>
+  value.length >= IDENTIFYING_LENGTH || isAddress(value)
+
+/** The value as the whole text of a member. */
+const asWholeText = (value: string): string => JSON.stringify(value)
 
 /** The search for values in texts. An address is no part of a longer one. */
 export class ValueSearch {
@@ -169,13 +176,16 @@ export class PersonValues implements PersonTrace, PersonFindings {
 
   #isOneIn(kind: 'names' | 'mentions' | 'identifies', texts: readonly (Value | undefined)[]) {
     let search = this.#searches.get(kind)
-    if (!search) {
-      const others = kind === 'names' ? [] : [...this.#others]
-      const isFit = (value: string) => kind === 'mentions' || value.length >= IDENTIFYING_LENGTH
-      search = new ValueSearch([...this.#names, ...others.filter(isFit)])
-      this.#searches.set(kind, search)
-    }
-    return texts.some((text) => search.isIn(text))
+    if (!search) this.#searches.set(kind, (search = new ValueSearch(this.#searched(kind))))
+    return texts.some((text) => search.isIn(text) || (kind !== 'mentions' && this.isName(text)))
+  }
+
+  /** Other than in logs, a name that may be a word of others counts as a whole text only. */
+  #searched(kind: 'names' | 'mentions' | 'identifies'): string[] {
+    const [names, others] = [[...this.#names], [...this.#others]]
+    if (kind === 'mentions') return [...names, ...others]
+    const exactNames = names.map((name) => (isIdentifying(name) ? name : asWholeText(name)))
+    return kind === 'names' ? exactNames : [...exactNames, ...others.filter(isIdentifying)]
   }
 
   isNamedIn(json: Value | undefined): boolean {

@@ -107,7 +107,7 @@ export interface PersonTrace {
   readonly id: string
   /** The name of the resource of the person's row. */
   readonly resource: string
-  /** Whether one of the texts contains a sign-in name. */
+  /** Whether one of the texts is a sign-in name, or contains one that identifies the person. */
   names(...texts: readonly (Value | undefined)[]): boolean
   /** Whether one of the texts contains a sign-in name or another value. */
   mentions(...texts: readonly (Value | undefined)[]): boolean
