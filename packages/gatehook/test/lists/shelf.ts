@@ -37,11 +37,11 @@ export const shelf = service({
   versions: { v1: { released: '2025-06-01' } },
   resources: [
     resource('people', {
-      fields: { id: f.id() },
+      fields: { id: f.id(), name: f.string().unique() },
       list: { filter: [], sort: ['id'] },
       access,
       events: [],
-    }),
+    }).signsIn({ username: 'name' }),
     things,
   ],
 })
@@ -172,7 +172,7 @@ export async function refill(db: Database, rows: readonly Omit<Thing, 'id'>[]): 
   await run(db, 'DELETE FROM things')
   const existingPeople = await all(db, 'SELECT id FROM people')
   for (let id = existingPeople.length; id < PEOPLE; id++) {
-    await run(db, 'INSERT INTO people (scope) VALUES (?)', [scope])
+    await run(db, 'INSERT INTO people (scope, name) VALUES (?, ?)', [scope, `person ${id}`])
   }
   await run(db, "DELETE FROM gh_counters WHERE collection = 'things'")
   return insert(db, scope, rows)

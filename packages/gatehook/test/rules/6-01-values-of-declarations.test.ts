@@ -55,6 +55,40 @@ test('ids are never null, and f.oneOf() has a text', () => {
   assert.throws(() => declare({ kind: f.oneOf(untyped([])) }), /field kind: f.oneOf/)
 })
 
+test('a list names a field once', () => {
+  const name = { name: f.string() }
+  const listed = (list: object) =>
+    declare(name, undefined, { list: { filter: [], sort: [], ...list } })
+  for (const [sentence, list] of [
+    [/list.sort: name occurs twice in \[name, name\]/, { sort: [['name', 'name']] }],
+    [/list.sort: name occurs twice/, { sort: ['name', { field: 'name', index: false }] }],
+    [/list.sort: \[name, id\] occurs/, { sort: [...[['name', 'id']], ['name', 'id']] }],
+    [/list.filter: name occurs twice/, { filter: ['name', 'id', 'name'] }],
+    [/list.prefix: name occurs twice/, { prefix: ['name', 'name'] }],
+    [/list.contains: name occurs twice/, { contains: ['name', 'name'] }],
+  ] as const) {
+    assert.throws(() => listed(list), sentence)
+  }
+  for (const [sentence, options] of [
+    [/unique: name, id occurs twice/, { unique: [...[['name', 'id']], ['name', 'id']] }],
+    [/events: thing.created occurs twice/, { events: ['thing.created', 'thing.created'] }],
+    [/search: name occurs twice/, { search: ['name', 'name'] }],
+  ] as const) {
+    assert.throws(() => declare(name, undefined, options), sentence)
+  }
+  listed({ filter: ['name'], sort: ['name', ['name', 'id']], prefix: ['name'] })
+})
+
+test('a bound leaves more than the empty value', () => {
+  for (const field of [
+    ...[f.string().max(0), f.email().max(0), f.url().max(0), f.json().max(0), f.id().max(0)],
+    ...[f.array(f.string(), { max: 0 }), f.duration().max(0), f.string().max(-1)],
+  ]) {
+    assert.throws(() => declare({ it: field }), /field it: .*max is at least 1/)
+  }
+  declare({ it: f.string().max(1), n: f.int().max(0), d: f.number().min(-2).max(-1) })
+})
+
 test('a version is released on a day that exists', () => {
   for (const day of ['2026-13-01', '2026-02-30', '2026-00-10', '2026-1-1']) {
     assert.throws(() => declare({}, day), /version v1: released is a day/)

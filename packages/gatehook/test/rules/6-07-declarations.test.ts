@@ -70,6 +70,8 @@ test('a row has one owner, which is a person', () => {
     events: [],
   })
   rejects(/\.owner\(\) refers to users/, () => declare(thing(), parts))
+  const alone = { name: 's', versions, resources: [thing(), parts] }
+  rejects(/thing_id: \.owner\(\) refers to a person, and no resource/, () => service(alone))
 })
 
 test('.ownedBy() leads to a person, without a circle', () => {

@@ -12,7 +12,13 @@ import { findOptionsOfApi } from './api-options.ts'
 import { isObject, specsOf, validSpecsOf } from './chain-check.ts'
 import { type CollectionOptions, readCollectionOptions } from './collection-options.ts'
 import { declaredMembers } from './declared-members.ts'
-import { isListField, isSortField, type ListOptions, readListOptions } from './list-options.ts'
+import {
+  findRepeatedListFields,
+  isListField,
+  isSortField,
+  type ListOptions,
+  readListOptions,
+} from './list-options.ts'
 import type { Access } from './resource-options.ts'
 import { type RetiredOptions, readRetired } from './retired-columns.ts'
 import { COLLECTION_NAME, readSingular } from './singular.ts'
@@ -42,10 +48,12 @@ interface Parts extends CollectionOptions<string>, RetiredOptions {
  */
 export function readResource(name: string, options: unknown) {
   const parts = (isObject(options) ? options : {}) as Parts
+  const list = validList(parts.list)
   const mistakes = [
     ...nameMistakes(name),
     ...findUnknownMembers(parts, declaredMembers.resource),
     ...findMissingMembers(parts),
+    ...findRepeatedListFields(list),
     ...(parts.access === false ? findOptionsOfApi(parts) : []),
   ]
   /** Adds the mistakes of a part, and returns its valid rest. */
@@ -84,7 +92,7 @@ export function readResource(name: string, options: unknown) {
       () => String(name),
     ),
     fields,
-    ...readListOptions(validList(parts.list)),
+    ...readListOptions(list),
     access,
     events: access && Array.isArray(parts.events) ? parts.events : [],
     actions: [],

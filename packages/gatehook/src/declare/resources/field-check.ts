@@ -41,11 +41,14 @@ const fieldRules: readonly FieldRule[] = [
       throw mistake(`the name of an f.${spec.kind}() has at most ${FOLDED_FIELD_MAX} characters`)
   },
   ({ spec, mistake }) => {
-    const { hasBounds, isText, isAnyJson } = fieldKindOf(spec)
+    const { hasBounds, isText, isAnyJson, amount } = fieldKindOf(spec)
     if (!hasBounds && (spec.min !== undefined || spec.max !== undefined)) {
       throw mistake(`${spec.kind} takes no min or max`)
     }
     checkBounds(spec, mistake)
+    // Without an amount, the bounds are lengths, times or ids.
+    if (amount === undefined && (spec.max ?? 1) < 1)
+      throw mistake('max is at least 1: no other value than an empty one is below it')
     const most = spec.kind === 'string' ? STRING_MAX : TEXT_MAX
     if ((isText || isAnyJson) && (spec.max ?? 0) > most)
       throw mistake(`max is at most ${most}; keep longer texts elsewhere, and store an f.url()`)

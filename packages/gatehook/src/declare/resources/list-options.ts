@@ -1,4 +1,5 @@
 /** The member `list` of a resource: the fields by which lists are filtered and sorted. */
+import { duplicatesIn } from '../../protocol/fields/declaration-mistakes.ts'
 
 /** The path to a field of a row to which rows refer: `user.email`. */
 export type RelatedPath = `${string}.${string}`
@@ -67,6 +68,25 @@ export function readListOptions(options: ListOptions): ListDeclaration {
       sortIndexes: sortPaths.filter(isText),
     },
   }
+}
+
+/** Reports fields and tuples that a list of `list` names twice. */
+export function findRepeatedListFields(options: ListOptions): string[] {
+  const { filter, sort, prefix = [], contains = [] } = options
+  const tuples = sort.filter(isTuple)
+  const lists: Readonly<Record<string, readonly string[]>> = {
+    filter: filter.map(nameOf),
+    sort: sort.map((item) => (isTuple(item) ? `[${item.join(', ')}]` : nameOf(item))),
+    prefix,
+    contains,
+  }
+  const repeated = Object.entries(lists).flatMap(([list, names]) =>
+    duplicatesIn(names).map((name) => `list.${list}: ${name} occurs twice`),
+  )
+  const inTuples = tuples.flatMap((tuple) =>
+    duplicatesIn(tuple).map((name) => `list.sort: ${name} occurs twice in [${tuple.join(', ')}]`),
+  )
+  return [...repeated, ...inTuples]
 }
 
 /** Returns whether plain JavaScript declares a field, or one with `index: false`. */

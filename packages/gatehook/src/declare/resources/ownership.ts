@@ -60,7 +60,9 @@ export function findOwnershipMistakes(
   if (signsIn && paths.length > 0) mistakes.push('a row that signs in belongs to itself')
   const people = resources.find((resource) => resource.signsIn)
   for (const name of ownerFields) {
-    if (people && fields[name]!.target !== people.name) {
+    if (!people) {
+      mistakes.push(`${name}: .owner() refers to a person, and no resource signs in: .signsIn(…)`)
+    } else if (fields[name]!.target !== people.name) {
       mistakes.push(
         `${name}: .owner() refers to ${people.name}, whose rows sign in; see .ownedBy()`,
       )

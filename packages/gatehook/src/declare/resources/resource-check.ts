@@ -3,6 +3,7 @@
  * those between resources. Pure.
  */
 import { closestSentence, missingField } from '../../kernel/closest.ts'
+import { duplicatesIn } from '../../protocol/fields/declaration-mistakes.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { findWordsOfApi } from './api-resources.ts'
 import { findInputMistakes } from './body-check.ts'
@@ -36,9 +37,6 @@ const reservedParameters = new Set(
 const RESERVED_TABLE = /^(gh|pg|sqlite)_/
 export const EVENT_TYPE = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/
 
-export const duplicatesIn = (names: readonly string[]): string[] =>
-  names.filter((name, index) => names.indexOf(name) < index)
-
 export const actionEvents = ({ actions }: ResourceDefinition): string[] =>
   actions.flatMap(({ emits }) => emits ?? [])
 
@@ -67,6 +65,9 @@ export function findResourceMistakes(
     }
     for (const field of duplicatesIn(tuple)) mistakes.push(`unique: ${field} occurs twice`)
   }
+  const uniqueTuples = resource.unique.map((tuple) => tuple.join(', '))
+  for (const tuple of duplicatesIn(uniqueTuples)) mistakes.push(`unique: ${tuple} occurs twice`)
+  for (const type of duplicatesIn(resource.events)) mistakes.push(`events: ${type} occurs twice`)
   const operations = [
     ...['create', 'update', 'delete'],
     ...(resource.softDeletion ? ['restore'] : []),

@@ -4,12 +4,13 @@
  */
 import { engineEvents } from '../../history/events/engine-types.ts'
 import { closestClause } from '../../kernel/closest.ts'
+import { duplicatesIn } from '../../protocol/fields/declaration-mistakes.ts'
 import type { Fields } from '../../protocol/fields/fields.ts'
 import { hasApi, ownCodeAlone } from './api-resources.ts'
 import { findChainMistakes } from './chain-check.ts'
 import { ObjectEvent, type OwnEventDefinition } from './own-event.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { actionEvents, duplicatesIn, EVENT_TYPE } from './resource-check.ts'
+import { actionEvents, EVENT_TYPE } from './resource-check.ts'
 
 /**
  * An event type that other backends emit: by its type, or by `event(…)` with the members of its

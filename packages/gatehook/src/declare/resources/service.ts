@@ -13,6 +13,7 @@ import {
 import {
   checkWhole,
   type DeclarationMistake,
+  duplicatesIn,
   reportMistakes,
   reportUnknown,
 } from '../../protocol/fields/declaration-mistakes.ts'
@@ -57,7 +58,7 @@ import {
 } from './own-event.ts'
 import { withRelatedIndexes } from './related-fields.ts'
 import { Resource, type ResourceDefinition } from './resource.ts'
-import { duplicatesIn, findResourceMistakes } from './resource-check.ts'
+import { findResourceMistakes } from './resource-check.ts'
 import type { ResourceWords } from './resource-options.ts'
 import type { RouteDefinition, RouteInput, RouteOptions, RouteOutput, RouteQuery } from './route.ts'
 import { findDuplicateRoutes, findRouteMistakes } from './route-check.ts'

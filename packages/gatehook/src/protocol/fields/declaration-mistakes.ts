@@ -109,6 +109,10 @@ export function findUnknownMembers(value: unknown, shape: Shape, path = ''): str
   })
 }
 
+/** Returns each name of a list that occurs before in it. */
+export const duplicatesIn = (names: readonly string[]): string[] =>
+  names.filter((name, index) => names.indexOf(name) < index)
+
 /** Reports members of options that their shape lacks. */
 export const reportUnknown = (call: string, options: unknown, shape: Shape): void =>
   reportMistakes(findUnknownMembers(options, shape).map((mistake) => `${call}: ${mistake}`))
