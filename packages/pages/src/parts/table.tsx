@@ -4,8 +4,8 @@ import type { ComponentChildren } from 'preact'
 export interface Column<Row> {
   readonly name: string
   readonly label: ComponentChildren
-  /** 2 leaves at 768 px, 3 at 1008 px, 4 at 1200 px, each beside a drawer; none: it stays. */
-  readonly priority?: 2 | 3 | 4
+  /** 2 leaves at 768 px, 3 at 1008, 4 at 1200, 5 at 1600, each beside a drawer; none: it stays. */
+  readonly priority?: 2 | 3 | 4 | 5
   readonly align?: 'end'
   /** Takes the remaining width, and cuts its text. One column of a table. */
   readonly isMain?: boolean

@@ -6,8 +6,10 @@ import { cellOf } from './field-value.tsx'
 import type { NameOfReference } from './references.ts'
 import { type DataRow, type Resource, type ResourceField, STATE_FIELD } from './resource-shapes.ts'
 
-/** The ranks of columns that stay, leave at 1008 px, and leave at 1200 px. */
-const RANKS: readonly (2 | 3)[] = [2, 2, 3, 3]
+/** The priorities of the first columns; others leave at 1600 px. */
+const PRIORITIES: readonly (2 | 3 | 4)[] = [2, 2, 3, 3, 4, 4]
+/** The columns that a narrow window has under the id. */
+const UNDER_ID = 2
 
 /** The text that takes the remaining width: the label, otherwise the first free text. */
 const mainOf = ({ label, fields }: Resource): string | undefined =>
@@ -32,21 +34,32 @@ interface CellProps {
 const Cell = ({ field, row, nameOf }: CellProps) =>
   field.of === null ? cellOf(field, row[field.name]) : <Reference {...{ field, row, nameOf }} />
 
+const hasValue = (row: DataRow) => (field: ResourceField) => row[field.name] !== null
+
 const rowHref = (collection: string, id: DataRow['id']): string =>
   withQuery(`/console/data/${collection}/${id}`, Object.fromEntries(query.value))
 
-/** Returns the columns: the id, state and label stay, the other fields leave from the last one. */
+/**
+ * Returns the columns: the id, state and label stay. The other fields leave from the last one, but
+ * amounts after those that are neither under the id nor amounts.
+ */
 export function columnsOf(resource: Resource, nameOf: NameOfReference): readonly Column<DataRow>[] {
   const { name: collection, label, sort } = resource
   const fields = resource.fields.filter((field) => !field.write_only)
   const main = mainOf(resource)
   const stays = (name: string) => name === 'id' || name === STATE_FIELD || name === label
   const others = fields.filter(({ name }) => !stays(name))
-  const hidden = others.slice(0, RANKS.length - 2)
+  const hidden = others.slice(0, UNDER_ID)
+  const rest = others.slice(UNDER_ID)
+  const byRank = [
+    ...hidden,
+    ...rest.filter(({ input }) => input.amount),
+    ...rest.filter(({ input }) => !input.amount),
+  ]
   return fields.map((field): Column<DataRow> => {
     const { name } = field
-    const rank = others.indexOf(field)
-    const priority: Column<DataRow>['priority'] = stays(name) ? undefined : (RANKS[rank] ?? 4)
+    const rank = byRank.indexOf(field)
+    const priority: Column<DataRow>['priority'] = rank < 0 ? undefined : (PRIORITIES[rank] ?? 5)
     const shared = {
       name,
       label: field.unit === null ? name : `${name}, ${field.unit}`,
@@ -66,7 +79,7 @@ export function columnsOf(resource: Resource, nameOf: NameOfReference): readonly
             {row.id}
           </a>
           <Sub>
-            {hidden.map((other, n) => (
+            {hidden.filter(hasValue(row)).map((other, n) => (
               <span key={other.name}>
                 {n > 0 && ' · '}
                 <Cell field={other} {...{ row, nameOf }} />
