@@ -61,15 +61,21 @@ export interface TurnOptions {
   readonly rests?: Rests
 }
 
+/** Runs a body in the turn of a member of a key. */
+export type TakeMemberTurn = <T>(
+  member: TurnKey,
+  key: TurnKey,
+  body: () => Promise<T>,
+) => Promise<T>
+
 /**
  * Returns turns of keys with members. Each member has one body at a time in the queue of its key,
  * so that none fills it.
  */
-export function createMemberTurns(slots: number, options: TurnOptions = {}) {
+export function createMemberTurns(slots: number, options: TurnOptions = {}): TakeMemberTurn {
   const members = createTurns(Number.POSITIVE_INFINITY)
   const keys = createTurns(slots, options)
-  return <T>(member: TurnKey, key: TurnKey, body: () => Promise<T>): Promise<T> =>
-    members(member, () => keys(key, body))
+  return (member, key, body) => members(member, () => keys(key, body))
 }
 
 /** Returns a function that runs `body` in one of `slots` slots when it is the turn of `key`. */

@@ -8,7 +8,11 @@ import { eachService } from '../../../../test/rig/service.ts'
 import { createOutputConverter } from '../../src/declare/forwards/output.ts'
 import { f, fields, resource, service } from '../../src/gatehook.ts'
 import { createDocumentFetcher } from '../../src/outbound/transport/fetch-document.ts'
-import { JSON_VALUES_MAX, parseJsonBody } from '../../src/protocol/http/json-body.ts'
+import {
+  JSON_NAMES_MAX,
+  JSON_VALUES_MAX,
+  parseJsonBody,
+} from '../../src/protocol/http/json-body.ts'
 
 /** Records the texts that are parsed. */
 function recordParsed(t: TestContext): string[] {
@@ -41,11 +45,13 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
 }
 
 for (const [name, read] of Object.entries(readers)) {
-  test(`${name} with too many values is not parsed`, async (t) => {
+  test(`${name} with too many values or names is not parsed`, async (t) => {
     const parsed = recordParsed(t)
     const textOf = (values: number) => `{"ok":true,"a":[${'0,'.repeat(values)}0]}`
-    for (const text of [textOf(JSON_VALUES_MAX), `{"ok":true,"a":${'""'.repeat(200_000)}}`]) {
-      await assert.rejects(async () => read(text), /more than 50,000 values/)
+    const names = Array.from({ length: JSON_NAMES_MAX + 1 }, (_, n) => `"n${n}":1`)
+    const quotes = `{"ok":true,"a":${'""'.repeat(200_000)}}`
+    for (const text of [textOf(JSON_VALUES_MAX), quotes, `{"ok":true,${names}}`]) {
+      await assert.rejects(async () => read(text), /more than 50?,000 (?:values|names)/)
     }
     assert.deepEqual(parsed, [])
     await read(textOf(JSON_VALUES_MAX - 4))

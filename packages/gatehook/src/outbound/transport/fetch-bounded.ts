@@ -2,7 +2,7 @@
  * The Fetch API for libraries that read JSON themselves: the bytes of a response are bounded, and
  * its values are counted before the library parses it (§11.5).
  */
-import { countJsonValues, JSON_VALUES_MAX } from '../../protocol/http/json-body.ts'
+import { measureJson } from '../../protocol/http/json-body.ts'
 
 const MAX_BYTES = 256 * 1024
 
@@ -20,8 +20,11 @@ export async function fetchBounded(url: string, options: FetchOptions): Promise<
     chunks.push(chunk)
   }
   const body = Buffer.concat(chunks)
-  if (countJsonValues(body, JSON_VALUES_MAX) > JSON_VALUES_MAX) {
-    throw new Error(`the response has more than ${JSON_VALUES_MAX} values`)
+  try {
+    measureJson(body)
+  } catch (error) {
+    // A failure of another server is none for the caller of this one.
+    throw new Error('the response of the other server is too large', { cause: error })
   }
   // Some statuses, such as 204, allow no body.
   return new Response(bytes === 0 ? null : body, response)

@@ -26,7 +26,7 @@ export function findNumberMistake(literal: string): NumberMistake | undefined {
 
 /** Whether the double is the integer, or JSON writes the double as this integer. */
 const isExact = (literal: string, number: number): boolean =>
-  BigInt(literal) === BigInt(number) || JSON.stringify(number) === literal
+  String(number) === literal || BigInt(literal) === BigInt(number)
 
 /** Returns whether the value has a fraction, after its exponent is applied. */
 function hasFraction(literal: string): boolean {

@@ -7,7 +7,7 @@ import type { Log } from '../../kernel/log.ts'
 import { type Pace, pauseLoop, startPace } from '../../kernel/pace.ts'
 import type { Principal } from '../../kernel/principal.ts'
 import type { TraceSpan } from '../../kernel/tracing.ts'
-import type { TakeTurn } from '../../kernel/turns.ts'
+import type { TakeMemberTurn } from '../../kernel/turns.ts'
 
 import { ENVELOPE_BYTES } from './answer-budget.ts'
 import type {
@@ -102,8 +102,8 @@ export interface ServerContext {
   readonly ingress: Ingress
   /** The bounds of bodies that are larger than those of other requests (§15.10). */
   readonly largeIngress: Ingress
-  /** The turns of large bodies, whose group rests after each while others send requests. */
-  readonly parseTurns: TakeTurn
+  /** The turns of costly bodies, whose group rests after each while others send requests. */
+  readonly parseTurns: TakeMemberTurn
   readonly authority: StreamAuthority
   /** Set before the server drains: from then on, responses close their connection. */
   isLeaving: boolean

@@ -6,7 +6,7 @@ import { Budget, type Shares } from '../../kernel/budget.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Share } from '../../kernel/share.ts'
-import { createTurns, type TakeTurn, wakeAfter } from '../../kernel/turns.ts'
+import { createMemberTurns, type TakeMemberTurn, wakeAfter } from '../../kernel/turns.ts'
 
 const MIB = 1_048_576
 const RETRY_AFTER_S = 1
@@ -38,9 +38,12 @@ export type Ingress = Pick<Budget, 'hold' | 'total'>
 export const createIngress = (clock: Pick<Clock, 'elapsedMs'>, shares = BODY_SHARES): Ingress =>
   new Budget(shares, clock)
 
-/** The turns in which the large bodies of a group are parsed; it rests after each. */
-export const createParseTurns = (share: Share, clock: Pick<Clock, 'elapsedMs'>): TakeTurn =>
-  createTurns(Number.POSITIVE_INFINITY, { rests: { ...share, clock, after: wakeAfter } })
+/**
+ * The turns in which the costly bodies of a group are parsed; it rests after each. Its callers take
+ * turns, so that one with many bodies delays another one by one body and its rest.
+ */
+export const createParseTurns = (share: Share, clock: Pick<Clock, 'elapsedMs'>): TakeMemberTurn =>
+  createMemberTurns(Number.POSITIVE_INFINITY, { rests: { ...share, clock, after: wakeAfter } })
 
 export const tooManyBodies = (): Failure =>
   new Failure('overloaded', 'Too many request bodies are open. Retry.', {

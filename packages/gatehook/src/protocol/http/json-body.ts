@@ -15,6 +15,7 @@ import {
   COLON,
   COMMA,
   endOfString,
+  isSpace,
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
@@ -25,25 +26,63 @@ export const MAX_DEPTH = 32
 export const JSON_VALUES_MAX = 50_000
 
 /**
- * Counts the values of a JSON text without parsing it: one more than its commas and opening
- * brackets outside strings. 50,000 empty objects in 150 KB of text take 3 MB once they are parsed.
- *
- * @returns A number above `max` as soon as the text has more. Linear in the bytes.
+ * The most names of members, of which repeated ones count only in wide objects: a new name costs
+ * ten times a value, because the engine of JavaScript stores each and forms a class of objects.
  */
-export function countJsonValues(bytes: Uint8Array, max: number): number {
+export const JSON_NAMES_MAX = 5_000
+/** An object with more members is wide: their names are in a table of its own. */
+const WIDE_MEMBERS = 100
+
+/** The numbers of parts by which a JSON text costs time, beside its bytes. */
+export interface JsonSize {
+  readonly values: number
+  /** Different names of members, as written, and each one of a wide object. */
+  readonly names: number
+}
+
+/**
+ * Measures a JSON text without parsing it. Its values are one more than its commas and opening
+ * brackets outside strings: 50,000 empty objects in 150 KB of text take 3 MB once they are parsed.
+ *
+ * @throws `payload_too_large` as soon as the text has more. Linear in the bytes.
+ */
+export function measureJson(bytes: Uint8Array, maxValues = JSON_VALUES_MAX): JsonSize {
   // As Latin-1, each byte is one character, and the marks of JSON are no part of others.
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
-  const mark = /[",[{]/g
-  let count = 1
-  let strings = 0
-  for (let match = mark.exec(text); match && count <= max; match = mark.exec(text)) {
-    if (match[0] === '"') {
-      mark.lastIndex = endOfString(text, match.index) + 1
-      // A value is at most one string, and the name of a member another one.
-      if (++strings > 2 * max) return max + 1
-    } else count++
+  const mark = /[",[\]{}]/g
+  const narrow = new Set<string>()
+  const sizes: number[] = []
+  let [members, wide, values, strings] = [0, 0, 1, 0]
+  for (let match = mark.exec(text); match; match = mark.exec(text)) {
+    const code = text.charCodeAt(match.index)
+    if (code === QUOTE) {
+      const end = endOfString(text, match.index)
+      mark.lastIndex = end + 1
+      strings++
+      if (isName(text, end)) {
+        if (++members > WIDE_MEMBERS) wide++
+        else narrow.add(text.slice(match.index + 1, end))
+        if (wide + narrow.size > JSON_NAMES_MAX) throw tooManyNames()
+      }
+    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) members = sizes.pop() ?? 0
+    else {
+      values++
+      if (code !== COMMA) {
+        sizes.push(members)
+        members = 0
+      }
+    }
+    // A value is at most one string, and the name of a member another one.
+    if (values > maxValues || strings > 2 * maxValues) throw tooManyValues(maxValues)
   }
-  return count
+  return { values, names: wide + narrow.size }
+}
+
+/** Whether the string that ends at a place is the name of a member. */
+function isName(text: string, end: number): boolean {
+  let at = end + 1
+  while (isSpace(text.charCodeAt(at))) at++
+  return text.charCodeAt(at) === COLON
 }
 
 // The decoder skips a byte order mark, which some clients send (allowed by RFC 8259 §8.1).
@@ -53,26 +92,23 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 type IsStrict = (path: Iterable<string | number>) => boolean
 
 interface JsonBounds {
-  readonly maxValues?: number
   /** Default: everywhere. */
   readonly isStrict?: IsStrict
-  /** Called with the number of values before they are parsed; can throw. */
-  readonly admit?: (values: number) => void
+  /** The size of the text, if it was measured before. */
+  readonly size?: JsonSize
 }
 
 /**
  * Parses a body, whose bytes are bounded.
  *
- * @throws `payload_too_large` (413) beyond the bound of values, before the text is parsed;
+ * @throws `payload_too_large` (413) beyond the bounds of `measureJson`, before the text is parsed;
  *   `invalid_json` (400) with the mistake and its position as a JSON pointer.
  */
 export function parseJsonBody(
   bytes: Uint8Array,
-  { maxValues = JSON_VALUES_MAX, isStrict = () => true, admit }: JsonBounds = {},
+  { isStrict = () => true, size }: JsonBounds = {},
 ): unknown {
-  const values = countJsonValues(bytes, maxValues)
-  if (values > maxValues) throw tooManyValues(maxValues)
-  admit?.(values)
+  if (!size) measureJson(bytes)
   let text: string
   try {
     text = utf8.decode(bytes)
@@ -91,8 +127,12 @@ export function parseJsonBody(
   return value
 }
 
-export const tooManyValues = (max: number): Failure =>
-  new Failure('payload_too_large', `The body has more than ${max.toLocaleString('en')} values.`)
+export const tooManyValues = (max: number): Failure => tooMany(max, 'values')
+
+const tooManyNames = (): Failure => tooMany(JSON_NAMES_MAX, 'names of members')
+
+const tooMany = (max: number, parts: string): Failure =>
+  new Failure('payload_too_large', `The body has more than ${max.toLocaleString('en')} ${parts}.`)
 
 /** An open object or array during the scan. */
 interface ScanFrame {
@@ -131,7 +171,7 @@ function checkStrictly(text: string, isStrict: IsStrict): void {
       const end = endOfString(text, i)
       const raw = text.slice(i + 1, end)
       // A malformed name is a mistake of its object, not of the previous member.
-      const string = raw.includes('\\')
+      const string = raw.includes(nameNext ? '\\' : '\\u')
         ? decodeString(text.slice(i, end + 1), nameNext, reject)
         : raw
       if (nameNext) {
@@ -159,7 +199,7 @@ function checkStrictly(text: string, isStrict: IsStrict): void {
   }
 }
 
-/** Decodes a string with escapes: only these can contain NUL or half a surrogate pair. */
+/** Decodes a string with escapes: only `\u` writes NUL or half a surrogate pair. */
 function decodeString(literal: string, isName: boolean, reject: Reject): string {
   const string = JSON.parse(literal) as string
   const member = isName ? string : undefined

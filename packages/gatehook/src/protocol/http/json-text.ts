@@ -101,7 +101,7 @@ function readText(text: string, cursor: JsonCursor): string {
   return text.slice(from, cursor.at)
 }
 
-const isSpace = (code: number): boolean => code === 32 || (code > 8 && code < 14)
+export const isSpace = (code: number): boolean => code === 32 || (code > 8 && code < 14)
 
 const isClose = (code: number): boolean => code === CLOSE_ARRAY || code === CLOSE_OBJECT
 

@@ -4,7 +4,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Holding } from '../../kernel/budget.ts'
 import { Failure } from '../../kernel/failure.ts'
-import type { TakeTurn } from '../../kernel/turns.ts'
+import type { TakeMemberTurn } from '../../kernel/turns.ts'
 import type { Call, Operation } from './call.ts'
 import {
   acceptedTypes,
@@ -14,7 +14,7 @@ import {
 } from './content-negotiation.ts'
 import { LARGE_BYTES } from './egress.ts'
 import { type Ingress, tooManyBodies } from './ingress.ts'
-import { parseJsonBody, tooManyValues } from './json-body.ts'
+import { type JsonSize, measureJson, parseJsonBody, tooManyValues } from './json-body.ts'
 import { MediaBody } from './media-body.ts'
 import { ownerOf } from './owner.ts'
 
@@ -35,7 +35,7 @@ interface ReceivingCall extends Call {
     readonly vendor: RegExp
     readonly ingress: Ingress
     readonly largeIngress: Ingress
-    readonly parseTurns: TakeTurn
+    readonly parseTurns: TakeMemberTurn
   }
   /** Set if the connection ends after the response. */
   closing: boolean
@@ -52,7 +52,7 @@ export function receiveBody(
 ): Promise<void> | undefined {
   const length = declaredLength(exchange)
   const limits = limitsFor(exchange, operation)
-  const acceptEmpty = () => acceptBody(exchange, operation, limits, { bytes: NO_BYTES })
+  const acceptEmpty = () => acceptBody(exchange, operation, limits, { bytes: NO_BYTES }, NO_SIZE)
   if (length === 0 && !operation.readsBytes) return acceptEmpty()
   const { headers, context } = exchange
   const type = headers['content-type']
@@ -65,15 +65,39 @@ export function receiveBody(
   // Node emits no `end` for a request that has neither length nor coding (RFC 9112 §6.3).
   if (length === 0) return acceptEmpty()
   return collect(exchange, length, limits).then((received) => {
-    const { length: size } = received.bytes
-    if (why !== undefined && size > 0) throw unsupportedMediaType(why, types, exchange)
-    // A larger one takes the turn of its group: to parse 1 MiB takes about 10 ms.
-    if (size < LARGE_BYTES) return acceptBody(exchange, operation, limits, received)
-    return context.parseTurns(ownerOf(exchange).group, async () => {
+    const { length: bytes } = received.bytes
+    if (why !== undefined && bytes > 0) throw unsupportedMediaType(why, types, exchange)
+    const measure = () => measureBody(exchange, operation, limits, received.bytes)
+    const size = bytes < LARGE_BYTES ? measure() : undefined
+    if (size && !isCostly(size)) return acceptBody(exchange, operation, limits, received, size)
+    const { caller, group } = ownerOf(exchange)
+    return context.parseTurns(caller, group, async () => {
       if (exchange.response.destroyed) throw ABORTED
-      acceptBody(exchange, operation, limits, received)
+      acceptBody(exchange, operation, limits, received, size ?? measure())
     })
   })
+}
+
+/**
+ * Whether the parse of a small body takes more than about a millisecond. Such a body, and one of
+ * `LARGE_BYTES`, takes the turn of its caller: the largest takes 10 ms.
+ */
+const isCostly = ({ values, names }: JsonSize): boolean => values + 10 * names > 10_000
+
+const NO_SIZE: JsonSize = { values: 0, names: 0 }
+
+/** Measures a body before it is parsed. Throws 413 for one with too many values. */
+function measureBody(
+  exchange: ReceivingCall,
+  { readsBytes }: Operation,
+  { bodyValues }: BodyLimits,
+  bytes: Uint8Array,
+): JsonSize {
+  if (readsBytes || bytes.length === 0) return NO_SIZE
+  if (isJsonType(exchange.headers['content-type'] ?? '')) return measureJson(bytes, bodyValues)
+  const values = countParameters(bytes, bodyValues)
+  if (values > bodyValues) throw tooManyValues(bodyValues)
+  return { values, names: 0 }
 }
 
 /**
@@ -114,8 +138,9 @@ function limitsFor(
 function acceptBody(
   exchange: ReceivingCall,
   operation: Operation,
-  { bodyBytes, bodyValues }: BodyLimits,
+  { bodyBytes }: BodyLimits,
   { bytes, hold }: ReceivedBody,
+  size: JsonSize,
 ): undefined {
   exchange.bytes = bytes
   if (operation.readsBytes) {
@@ -126,15 +151,8 @@ function acceptBody(
     const isLarge = isJson && bytes.length > limits.bodyBytes
     const isProof = bodyBytes < limits.bodyBytes
     const parsedBytes = isLarge || isProof ? PARSED_FACTOR * bytes.length : 0
-    const admit = (values: number) => {
-      if (hold?.grow(values * VALUE_BYTES + parsedBytes)) throw tooManyBodies()
-    }
-    if (isJson) exchange.body = parseJsonBody(bytes, { maxValues: bodyValues, admit })
-    else {
-      const parameters = countParameters(bytes, bodyValues)
-      if (parameters > bodyValues) throw tooManyValues(bodyValues)
-      admit(parameters)
-    }
+    if (hold?.grow(size.values * VALUE_BYTES + parsedBytes)) throw tooManyBodies()
+    if (isJson) exchange.body = parseJsonBody(bytes, { size })
   } else if (operation.body === 'required') {
     throw new Failure('invalid_json', 'The body is empty. A JSON body is required.')
   }
