@@ -5,7 +5,7 @@ import { CHANGE_BOUNDS } from '../../packages/gatehook/src/platform/storage/chan
 import { defaultEgressBounds } from '../../packages/gatehook/src/protocol/http/egress.ts'
 import { defaultLimits } from '../../packages/gatehook/src/protocol/http/exchange.ts'
 import { LARGE_BODY_SHARES } from '../../packages/gatehook/src/protocol/http/ingress.ts'
-import { MAX_DEPTH } from '../../packages/gatehook/src/protocol/http/json-body.ts'
+import { JSON_NAMES_MAX, MAX_DEPTH } from '../../packages/gatehook/src/protocol/http/json-body.ts'
 import { MEDIA_RANGES_MAX } from '../../packages/gatehook/src/protocol/http/media-type.ts'
 import { PROOF_VALUES } from '../../packages/gatehook/src/protocol/http/receive-body.ts'
 import {
@@ -27,7 +27,7 @@ const SECOND_MS = 1000
 const count = (rows: number): string => rows.toLocaleString('en-US')
 
 export function limitsTable(): string {
-  const { bodyBytes, bodyValues, urlBytes, headerBytes } = defaultLimits
+  const { bodyBytes, bodyValues, urlBytes, headerBytes, headerLines } = defaultLimits
   const { headersTimeoutMs, requestTimeoutMs, keepAliveMs } = defaultLimits
   const { responseBytes, shares, unreadMs } = defaultEgressBounds
   const rows = [
@@ -46,9 +46,15 @@ export function limitsTable(): string {
       `${count(bodyValues)}; of an endpoint without a credential ${count(PROOF_VALUES)}`,
       '413 `payload_too_large`',
     ],
+    [
+      'names of members of a JSON body; repeated ones count in objects of more than 100',
+      count(JSON_NAMES_MAX),
+      '413 `payload_too_large`',
+    ],
     ['nesting of a JSON body', `${MAX_DEPTH} levels`, '400 `invalid_json`'],
     ['URL', `${urlBytes / KIB} KiB`, '414 `uri_too_long`'],
     ['request line and headers together', `${headerBytes / KIB} KiB`, '431 `headers_too_large`'],
+    ['header lines', String(headerLines), '431 `headers_too_large`'],
     ['media ranges in `Accept`', String(MEDIA_RANGES_MAX), '406 `not_acceptable`'],
     [
       'time until the headers have arrived',

@@ -237,7 +237,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       [
         '11.5',
         'Bounds on a response, on a change and the work for both, on unread responses and on ' +
-          'bodies that are still arriving; callers have shares of them.',
+          'bodies that arrive or are parsed; callers have shares of them, and rejections wait.',
       ],
     ],
   ],

@@ -6,8 +6,8 @@ import type { Clock } from './clock.ts'
 
 /** A key counts as active for this time after a request. */
 const ACTIVE_MS = 1_000
-/** Resting keys that are remembered before those whose rest has ended are removed. */
-const RESTING_KEPT = 1_000
+/** Keys with work that are remembered before those that have rested are removed. */
+const KEPT_MIN = 1_000
 
 type ShareKey = number | string
 
@@ -39,6 +39,7 @@ export function createShare(options: ShareOptions): Share {
   let other = latest
   /** The instant from which a key may work, before its burst is added. */
   const dueMs = new Map<ShareKey, number>()
+  let keptMax = KEPT_MIN
   const isFree = (key: ShareKey): boolean => {
     if (!options.isBesideOthers) return false
     const { atMs } = latest.key === key ? other : latest
@@ -64,8 +65,10 @@ export function createShare(options: ShareOptions): Share {
       // Work during a rest, beside other work of the key, adds its own rest only.
       const doneMs = Math.max(fromMs, Math.min(fromMs + workMs, nowMs))
       dueMs.set(key, Math.min(doneMs + workMs * (1 / part - 1), nowMs + restMaxMs))
-      if (dueMs.size > RESTING_KEPT) {
-        for (const [resting, due] of dueMs) if (due <= restedMs) dueMs.delete(resting)
+      if (dueMs.size > keptMax) {
+        for (const [rested, due] of dueMs) if (due <= restedMs) dueMs.delete(rested)
+        // The next removal reads twice as many, so that a key costs a constant number of steps.
+        keptMax = Math.max(KEPT_MIN, 2 * dueMs.size)
       }
       return restMs(key)
     },

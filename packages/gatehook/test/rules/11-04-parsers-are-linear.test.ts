@@ -70,7 +70,7 @@ const arrival = (url: string, headers: object = {}) =>
   parseRequestHead(
     { method: 'GET', url, httpVersionMinor: 1, headers: { host: 'h', ...headers }, rawHeaders: [] },
     0,
-    { urlBytes: URL_BOUND, roots: new Set(), random, now: () => 0 },
+    { urlBytes: URL_BOUND, headerLines: 250, roots: new Set(), random, now: () => 0 },
   )
 const bytesOf = (text: string) => Buffer.from(text)
 const objectOf = (text: string) =>

@@ -32,4 +32,10 @@ eachService('§11.4 1 MiB of body, 8 KiB of URL, 16 KiB of headers', async ({ ap
     [reply.status, ((await reply.json()) as { error: string }).error],
     [431, 'headers_too_large'],
   )
+  // Of more lines than Node stores, none is ignored silently.
+  const lines = async (count: number) => {
+    const more = Object.fromEntries(Array.from({ length: count }, (_, n) => [`x-${n}`, '1']))
+    return (await fetch(`${url}/api/v2/users`, { headers: { ...headers, ...more } })).status
+  }
+  assert.deepEqual([await lines(200), await lines(251), await lines(1_500)], [200, 431, 431])
 })

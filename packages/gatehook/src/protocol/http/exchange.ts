@@ -32,6 +32,7 @@ import type { formatProblem } from './problem.ts'
 import type { ResolveOrigin } from './proxy-trust.ts'
 import type { Query } from './query.ts'
 import { ABORTED } from './receive-body.ts'
+import type { Refusals } from './refusals.ts'
 import type { RequestHead } from './request-head.ts'
 import { commonHeaders } from './response-steps.ts'
 import type { StreamAuthority } from './stream-authority.ts'
@@ -60,6 +61,7 @@ export interface HttpLimits {
   readonly urlBytes: number
   /** Request line and headers together. */
   readonly headerBytes: number
+  readonly headerLines: number
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   /** How long a connection stays open without a request. */
@@ -74,6 +76,7 @@ export const defaultLimits: HttpLimits = {
   discardBytes: 8 * 1_048_576,
   urlBytes: 8192,
   headerBytes: 16_384,
+  headerLines: 250,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveMs: 72_000,
@@ -104,6 +107,7 @@ export interface ServerContext {
   readonly largeIngress: Ingress
   /** The turns of costly bodies, whose group rests after each while others send requests. */
   readonly parseTurns: TakeMemberTurn
+  readonly refusals: Refusals
   readonly authority: StreamAuthority
   /** Set before the server drains: from then on, responses close their connection. */
   isLeaving: boolean

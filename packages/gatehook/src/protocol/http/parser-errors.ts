@@ -10,6 +10,7 @@ import type { Log } from '../../kernel/log.ts'
 import type { Random } from '../../kernel/random.ts'
 import { JSON_TYPE } from './content-negotiation.ts'
 import { formatProblem } from './problem.ts'
+import type { Refusals } from './refusals.ts'
 import { requestIdOf } from './request-head.ts'
 import { commonHeaders } from './response-steps.ts'
 
@@ -72,6 +73,7 @@ export interface ParserErrorOptions {
   /** Returns epoch milliseconds. */
   readonly now: () => number
   readonly urlBytes: number
+  readonly refusals: Refusals
   /** `Strict-Transport-Security` over TLS. */
   readonly strictTransport: string
   readonly documentation: (() => string) | undefined
@@ -94,12 +96,12 @@ export function createParserErrorListener(options: ParserErrorOptions) {
       closeGracefully(socket) // the request has its response, and a second one would be misread
     } else if (open && response.req.complete) {
       // The response to the previous request is sent first.
-      response.once('close', () => sendRefusal(error, socket, options))
+      response.once('close', () => refuse(error, socket, options))
     } else if (open && response.headersSent) {
       // A queued response is sent within this turn; a stream is cut.
       setImmediate(() => (response.writableEnded ? closeGracefully(socket) : socket.destroy()))
     } else {
-      sendRefusal(error, socket, options)
+      refuse(error, socket, options)
     }
   }
 }
@@ -114,16 +116,32 @@ export const createConnectListener =
     const response = options.latestResponse(socket)
     // Responses keep the order of their requests.
     if (response && isOpen(response)) {
-      response.once('close', () => sendRefusal(error, socket, options))
+      response.once('close', () => refuse(error, socket, options))
       socket.resume().once('end', () => socket.destroy()) // detects the end of the connection
     } else {
-      sendRefusal(error, socket, options)
+      refuse(error, socket, options)
     }
   }
 
-function sendRefusal(error: ParserError, socket: Socket, options: ParserErrorOptions): void {
-  if (!socket.writable) return
+/** Sends the rejection, after the delay of rejections that are many. */
+function refuse(error: ParserError, socket: Socket, options: ParserErrorOptions): void {
   const failure = failureOf(error, options.urlBytes)
+  const address = socket.remoteAddress ?? ''
+  const delayMs = options.refusals.delayMs({ principal: undefined, address }, failure.status)
+  const send = () => sendRefusal(error, failure, socket, options)
+  if (delayMs <= 0) return void send()
+  socket.pause()
+  const timer = setTimeout(send, delayMs)
+  socket.once('close', () => clearTimeout(timer))
+}
+
+function sendRefusal(
+  error: ParserError,
+  failure: Failure,
+  socket: Socket,
+  options: ParserErrorOptions,
+): void {
+  if (!socket.writable) return
   const id = requestIdOf(undefined, options.random, options.now())
   const { status, json = '' } = formatProblem(failure, {
     requestId: id,

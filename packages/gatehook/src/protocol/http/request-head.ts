@@ -38,6 +38,7 @@ export interface RequestHead {
 
 export interface HeadRules {
   readonly urlBytes: number
+  readonly headerLines: number
   readonly roots: ReadonlySet<string>
   readonly random: Random
   /** Returns epoch milliseconds. */
@@ -106,6 +107,10 @@ function findRefusal(
   rules: HeadRules,
 ): Failure | undefined {
   if (target.length > rules.urlBytes) return new Failure('uri_too_long')
+  if (request.rawHeaders.length > 2 * rules.headerLines) {
+    const message = `The request has more than ${rules.headerLines} header lines.`
+    return new Failure('headers_too_large', message)
+  }
   if (target.includes('#')) {
     return new Failure('invalid_request', 'A request target has no fragment.')
   }

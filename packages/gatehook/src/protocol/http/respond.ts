@@ -54,7 +54,11 @@ function formatFailure(exchange: Exchange, error: unknown): Answer {
  */
 export function respond(exchange: Exchange, answer: Answer | undefined): void {
   const { context, response, principal } = exchange
-  if (principal) context.egress.share.note(ownerOf(exchange).group)
+  if (principal) {
+    const { group } = ownerOf(exchange)
+    context.egress.share.note(group)
+    context.refusals.note(group)
+  }
   try {
     const sent = answer && !response.destroyed ? sendOnce(exchange, answer) : undefined
     const ms = Math.round((context.clock.elapsedMs() - exchange.startedMs) * 100) / 100

@@ -148,5 +148,20 @@ function complete(exchange: Exchange, answer: Answer, at = 0): void {
       answer = answerFailure(exchange, error)
     }
   }
-  respond(exchange, answer)
+  const delayMs = exchange.context.refusals.delayMs(exchange, answer.status)
+  if (delayMs <= 0) respond(exchange, answer)
+  else respondLater(exchange, answer, delayMs)
+}
+
+/** Sends a response after a delay, or logs at once that the client has left. */
+function respondLater(exchange: Exchange, answer: Answer, delayMs: number): void {
+  const { response } = exchange
+  exchange.dropBody()
+  const send = () => {
+    clearTimeout(timer)
+    response.off('close', send)
+    respond(exchange, answer)
+  }
+  const timer = setTimeout(send, delayMs)
+  response.once('close', send)
 }

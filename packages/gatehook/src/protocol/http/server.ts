@@ -37,6 +37,7 @@ import {
 } from './parser-errors.ts'
 import { createPathFinder } from './path-finder.ts'
 import type { ResolveOrigin } from './proxy-trust.ts'
+import { createRefusals } from './refusals.ts'
 import { type HeadRules, parseRequestHead } from './request-head.ts'
 import { createRequestLog } from './request-log.ts'
 import { STRICT_TRANSPORT } from './response-steps.ts'
@@ -157,6 +158,7 @@ export function createServer(options: ServerOptions): HttpServer {
     ingress: options.ingress ?? createIngress(clock),
     largeIngress: createIngress(clock, LARGE_BODY_SHARES),
     parseTurns: createParseTurns(egress.share, clock),
+    refusals: createRefusals(clock),
     authority: createStreamAuthority(options),
     isLeaving: false,
     drain: new AbortController(),
@@ -164,7 +166,8 @@ export function createServer(options: ServerOptions): HttpServer {
     explainError: options.explainError ?? ((error) => error),
   }
   const now = () => clock.now()
-  const rules: HeadRules = { urlBytes: limits.urlBytes, roots: options.roots, random, now }
+  const { urlBytes, headerLines } = limits
+  const rules: HeadRules = { urlBytes, headerLines, roots: options.roots, random, now }
   const findPath = createPathFinder(options.endpoints, options.pipeline, limits)
   const begin = (exchange: Exchange) => {
     if (!serveTraced) serve(exchange)
@@ -193,11 +196,14 @@ export function createServer(options: ServerOptions): HttpServer {
     return exchange
   }
   const server = createNodeServer(options.tls, limits)
+  // One more, by which `request-head.ts` finds that there are too many.
+  server.maxHeadersCount = headerLines + 1
   const errorOptions: ParserErrorOptions = {
     log,
     random,
     now,
-    urlBytes: limits.urlBytes,
+    urlBytes,
+    refusals: context.refusals,
     strictTransport: options.strictTransport ?? STRICT_TRANSPORT,
     documentation,
     latestResponse: (socket) => (socket as TrackedSocket)[LATEST],
