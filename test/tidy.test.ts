@@ -162,6 +162,12 @@ test('a module that reads JSON of others parses it by `parseJsonBody`, which cou
   )
 })
 
+test('a list of a map grows in place, so that the work of a group is linear', () => {
+  const copies = /\.set\((\w+)!?, \[\.\.\.\([\w.]+\.get\(\1/
+  const quadraticFiles = engine.filter((path) => copies.test(codeOf(path)))
+  assert.deepEqual(quadraticFiles, [], 'use Map.groupBy or push')
+})
+
 test('a test removes no folder before what writes in it has ended', () => {
   const early = typescript
     .filter((path) => /^(test|packages\/[^/]+\/test)\//.test(path))

@@ -64,7 +64,8 @@ if (!isDeep) console.log(`${plan.long.length} files run in \`npm run test:all\` 
 
 const events = run({
   files: [...groups, ...own.map((path) => join(root, path))],
-  concurrency: Math.min(availableParallelism(), PROCESSES_MAX),
+  // One more than cores: tests of retries and of takeovers wait most of the time.
+  concurrency: Math.min(availableParallelism() + 1, PROCESSES_MAX),
   timeout: TIMEOUT_MS,
   execArgv: [`--import=${join(import.meta.dirname, 'modules.ts')}`],
 })

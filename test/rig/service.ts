@@ -9,11 +9,13 @@ import { keyCreation } from '../../packages/gatehook/src/identity/access/key-mem
 import { createKey } from '../../packages/gatehook/src/identity/access/keys.ts'
 import type { Clock } from '../../packages/gatehook/src/kernel/clock.ts'
 import type { Log } from '../../packages/gatehook/src/kernel/log.ts'
+import { SETTLE_MS } from '../../packages/gatehook/src/operate/erasure/slices.ts'
 import { loadConfig } from '../../packages/gatehook/src/platform/config/config.ts'
 import { readMembers } from '../../packages/gatehook/src/protocol/fields/body.ts'
 import { cheapenHashes } from './cheap-hashes.ts'
 import { type Kind, migratedUrl, quietLog } from './databases.ts'
 import { responseCheckOf } from './response-check.ts'
+import { skipWaits } from './skipped-waits.ts'
 
 export interface Reply {
   readonly status: number
@@ -91,6 +93,7 @@ export async function openService(
   const { recognition, ownership } = options
   const started = { ...(recognition && { recognition }), ...(ownership && { ownership }) }
   t.after(cheapenHashes())
+  t.after(skipWaits(SETTLE_MS))
   const app = checked(await openApp({ config, service, log, seed, ...clock, ...started }))
   t.after(() => app.close())
   // Keys of tests record no events, so that lists contain the events of the test only.

@@ -31,16 +31,18 @@ const ruleOptions: NonNullable<CommandSpec['options']> = [
 
 /** Reads `name=value` pairs; a repeated name is a list of values. */
 function matchOf(value: unknown): Record<string, string | string[]> {
-  const match = new Map<string, string[]>()
-  for (const pair of [value ?? []].flat().map(String)) {
+  const pairs = [value ?? []].flat().map((each) => {
+    const pair = String(each)
     const at = pair.indexOf('=')
     if (at < 1) throw new UsageError(`"${pair}" is no claim; write name=value.`)
-    const name = pair.slice(0, at)
-    match.set(name, [...(match.get(name) ?? []), pair.slice(at + 1)])
-  }
-  if (match.size === 0) throw new UsageError('Name a claim of the caller: --match repository=…')
+    return { name: pair.slice(0, at), text: pair.slice(at + 1) }
+  })
+  if (pairs.length === 0) throw new UsageError('Name a claim of the caller: --match repository=…')
   return Object.fromEntries(
-    [...match].map(([name, texts]) => [name, texts.length === 1 ? texts[0]! : texts]),
+    [...Map.groupBy(pairs, ({ name }) => name)].map(([name, [first, ...others]]) => [
+      name,
+      others.length === 0 ? first!.text : [first!, ...others].map(({ text }) => text),
+    ]),
   )
 }
 

@@ -23,7 +23,7 @@ export interface Installation {
   readonly app: App
   readonly accessTokenTtlS: number
   /** The rules of an issuer that precede its creation or change in the trail. */
-  readonly issuerRules: Map<string, readonly object[]>
+  readonly issuerRules: Map<string, object[]>
 }
 
 export interface Entry {
@@ -55,7 +55,9 @@ const revokeKey = send('DELETE', keyPath)
 const deleteClient = send('DELETE', clientPath)
 const deleteIssuer = send('DELETE', issuerPath)
 const collectRules: Apply = async ({ issuerRules }, { target, detail }) => {
-  issuerRules.set(target, [...(issuerRules.get(target) ?? []), ...detail.rules])
+  const rules = issuerRules.get(target)
+  if (rules) rules.push(...detail.rules)
+  else issuerRules.set(target, [...detail.rules])
 }
 /**
  * Rules and keys of the trail replace those of the restored data. The rules of customers that were

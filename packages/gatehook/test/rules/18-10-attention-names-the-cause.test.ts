@@ -27,6 +27,19 @@ async function itemsOf(service: TestApp, kind: string): Promise<Item[]> {
   return body.data.filter((item: Item) => item.kind === kind)
 }
 
+/** Time that passes for caches, which are valid for some seconds, when a test says so. */
+function openTime() {
+  let aheadMs = 0
+  const clock = { now: () => Date.now(), elapsedMs: () => performance.now() + aheadMs }
+  /** Reads items after the validity of an earlier reading. */
+  const laterItemsOf = (service: TestApp, kind: string) => {
+    aheadMs += 5_000
+    return itemsOf(service, kind)
+  }
+  return { clock, laterItemsOf }
+}
+const { clock, laterItemsOf } = openTime()
+
 test('while no node can store a heartbeat, none is gone; one that ended is later', async (t) => {
   const { state, open } = await openNodes(t)
   const [own, other, ended] = [open('1'), open('2'), open('3')]
@@ -158,10 +171,10 @@ eachService(
     assert.deepEqual(facts, { addresses: [thief], earlier: 1 })
     const admin = await adminOf(service)
     assert.equal((await admin.delete(`/admin/keys/${item!.subject.id}`)).status, 204)
-    const find = () => itemsOf(service, 'key_moved')
+    const find = () => laterItemsOf(service, 'key_moved')
     await eventually(find, ({ length }) => length === 0)
   },
-  { env: { GATEHOOK_TRUST_PROXY: '127.0.0.1' } },
+  { env: { GATEHOOK_TRUST_PROXY: '127.0.0.1' }, clock },
 )
 
 eachService('a deletion that fails again and again is named with its error', async (service) => {
@@ -180,41 +193,49 @@ eachService('a deletion that fails again and again is named with its error', asy
 const rename = ({ app }: TestApp, from: string, to: string) =>
   app.db.migrate((_tx, ddl) => ddl(`ALTER TABLE orders RENAME COLUMN ${from} TO ${to}`))
 
-eachService('a missing column is named, and requests that it fails name it', async (service) => {
-  const admin = await adminOf(service)
-  await rename(service, 'note', 'memo')
-  const failed = []
-  for (let n = 0; n < 21; n++) failed.push(await service.get('/api/v2/orders'))
-  const [item] = await itemsOf(service, 'node_not_ready')
-  assert.match(JSON.stringify(item?.facts.reasons), /The database lacks orders\.note, which/)
-  const { health, nodes } = (await admin.get('/admin/system')).body
-  assert.match(health.reasons[0].message, /orders\.note/)
-  assert.deepEqual([nodes[0].state, nodes[0].reasons], ['not_ready', health.reasons])
-  const probe = (await service.as(undefined).get('/readyz')).body
-  assert.doesNotMatch(JSON.stringify(probe), /orders/, 'any caller reads probes')
-  const { body } = await admin.get(`/admin/requests/${requestIdOf(failed[0] as Reply)}`)
-  assert.match(body.help.text, /lacks a table or a column.*note/)
-  await rename(service, 'memo', 'note')
-  const find = () => itemsOf(service, 'node_not_ready')
-  await eventually(find, ({ length }) => length === 0)
-})
+eachService(
+  'a missing column is named, and requests that it fails name it',
+  async (service) => {
+    const admin = await adminOf(service)
+    await rename(service, 'note', 'memo')
+    const failed = []
+    for (let n = 0; n < 21; n++) failed.push(await service.get('/api/v2/orders'))
+    const [item] = await itemsOf(service, 'node_not_ready')
+    assert.match(JSON.stringify(item?.facts.reasons), /The database lacks orders\.note, which/)
+    const { health, nodes } = (await admin.get('/admin/system')).body
+    assert.match(health.reasons[0].message, /orders\.note/)
+    assert.deepEqual([nodes[0].state, nodes[0].reasons], ['not_ready', health.reasons])
+    const probe = (await service.as(undefined).get('/readyz')).body
+    assert.doesNotMatch(JSON.stringify(probe), /orders/, 'any caller reads probes')
+    const { body } = await admin.get(`/admin/requests/${requestIdOf(failed[0] as Reply)}`)
+    assert.match(body.help.text, /lacks a table or a column.*note/)
+    await rename(service, 'memo', 'note')
+    const find = () => laterItemsOf(service, 'node_not_ready')
+    await eventually(find, ({ length }) => length === 0)
+  },
+  { clock },
+)
 
-eachService('server errors begin with the first, and are those of callers', async (service) => {
-  const startMs = Date.now()
-  const admin = await adminOf(service)
-  const { db } = service.app
-  await db.migrate((_tx, ddl) => ddl('ALTER TABLE gh_signing_keys RENAME TO gh_signing_keys_old'))
-  for (let n = 0; n < 21; n++) assert.equal((await admin.get('/admin/system')).status, 503)
-  assert.deepEqual(await itemsOf(service, 'server_errors'), [], 'reads of operators')
-  await db.migrate((_tx, ddl) => ddl('ALTER TABLE gh_signing_keys_old RENAME TO gh_signing_keys'))
-  await rename(service, 'note', 'memo')
-  for (let n = 0; n < 21; n++) assert.equal((await service.get('/api/v2/orders')).status, 503)
-  const find = () => itemsOf(service, 'server_errors')
-  const [item] = await eventually(find, ({ length }) => length === 1)
-  assert.deepEqual([item?.severity, item?.facts.failed], ['bad', 21])
-  assert.match(item?.facts.cause, /The database lacks a table or a column .*note/)
-  assert.ok(Date.parse(item!.since) > startMs - 5 * 60_000)
-})
+eachService(
+  'server errors begin with the first, and are those of callers',
+  async (service) => {
+    const startMs = Date.now()
+    const admin = await adminOf(service)
+    const { db } = service.app
+    await db.migrate((_tx, ddl) => ddl('ALTER TABLE gh_signing_keys RENAME TO gh_signing_keys_old'))
+    for (let n = 0; n < 21; n++) assert.equal((await admin.get('/admin/system')).status, 503)
+    assert.deepEqual(await itemsOf(service, 'server_errors'), [], 'reads of operators')
+    await db.migrate((_tx, ddl) => ddl('ALTER TABLE gh_signing_keys_old RENAME TO gh_signing_keys'))
+    await rename(service, 'note', 'memo')
+    for (let n = 0; n < 21; n++) assert.equal((await service.get('/api/v2/orders')).status, 503)
+    const find = () => laterItemsOf(service, 'server_errors')
+    const [item] = await eventually(find, ({ length }) => length === 1)
+    assert.deepEqual([item?.severity, item?.facts.failed], ['bad', 21])
+    assert.match(item?.facts.cause, /The database lacks a table or a column .*note/)
+    assert.ok(Date.parse(item!.since) > startMs - 5 * 60_000)
+  },
+  { clock },
+)
 
 test('a certificate that ends soon is a warning of /readyz, and one line of the log', () => {
   const file = fileURLToPath(new URL('../fixtures/tls/first.crt', import.meta.url))

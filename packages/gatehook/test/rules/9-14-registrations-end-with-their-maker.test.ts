@@ -91,6 +91,26 @@ for (const [ending, end] of Object.entries(endings)) {
 }
 
 eachService(
+  'a caller that chooses another receiver is the maker from then on',
+  async (service, t) => {
+    const [hook, own] = [await openHook(t), await openHook(t)]
+    const ada = await maker(service, 'ada')
+    const { id } = (await register(service, hook, { events: ['order.*'] })).body
+    const same = await ada.patch(`/webhooks/${id}`, { url: hook.url, description: 'the same' })
+    assert.equal(same.status, 200, same.text)
+    const moved = await ada.patch(`/webhooks/${id}`, { url: own.url })
+    assert.deepEqual(
+      [moved.status, moved.body.scopes],
+      [200, ['orders:all', 'users:all', 'webhooks:read']],
+    )
+    await endings.disabled!(service, ada.id)
+    const inactive = (await service.get(`/webhooks/${id}`)).body
+    assert.deepEqual([inactive.active, inactive.disabled_reason], [false, 'creator_removed'])
+  },
+  LOCAL,
+)
+
+eachService(
   'a person that loses a scope narrows its registration permanently',
   async (service, t) => {
     const hook = await openHook(t)

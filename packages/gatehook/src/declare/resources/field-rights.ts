@@ -34,15 +34,12 @@ export const limitingScopes = ({ fields, changes }: ResourceDefinition): string[
 export function scopesOfFields(
   resources: readonly ResourceDefinition[],
 ): ReadonlyMap<string, readonly string[]> {
-  const scopes = new Map<string, readonly string[]>()
-  for (const { fields, changes } of resources) {
-    for (const specs of [fields, ...changes.map(({ had }) => had as FieldSpecs)]) {
-      for (const [name, { visibleTo }] of Object.entries(specs)) {
-        if (visibleTo !== undefined) scopes.set(name, [...(scopes.get(name) ?? []), visibleTo])
-      }
-    }
-  }
-  return scopes
+  const limited = resources
+    .flatMap(({ fields, changes }) => [fields, ...changes.map(({ had }) => had as FieldSpecs)])
+    .flatMap((specs) => Object.entries(specs))
+    .flatMap(([name, { visibleTo }]) => (visibleTo === undefined ? [] : [{ name, visibleTo }]))
+  const byName = Map.groupBy(limited, ({ name }) => name)
+  return new Map([...byName].map(([name, all]) => [name, all.map(({ visibleTo }) => visibleTo)]))
 }
 
 export const heldScopesOf = (

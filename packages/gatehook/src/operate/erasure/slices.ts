@@ -25,7 +25,7 @@ const REST_MIN_MS = 2
  * The pause before the last pass: nodes have ended the credentials (§3.2), and requests that they
  * accepted before have ended.
  */
-const SETTLE_MS = 2_500
+export const SETTLE_MS = 2_500
 export const TIMEOUT_MS = 120_000
 /** An error does not end a deletion. */
 export const ATTEMPTS = Number.POSITIVE_INFINITY

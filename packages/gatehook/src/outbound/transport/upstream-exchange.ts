@@ -216,7 +216,9 @@ function readHeaders(raw: readonly Buffer[]): Map<string, string[]> {
     const name = raw[at]!.toString('latin1').toLowerCase()
     const value = raw[at + 1]!.toString('latin1')
     if (!HEADER_TEXT.test(value)) continue
-    headers.set(name, [...(headers.get(name) ?? []), value])
+    const values = headers.get(name)
+    if (values) values.push(value)
+    else headers.set(name, [value])
   }
   return headers
 }

@@ -259,7 +259,7 @@ export function changeRegistration(
   }
   const apply = async (tx: Tx): Promise<Answer> => {
     // The person or client is locked before the registration, in the order of every other change.
-    const needsMaker = patch.events || patch.active
+    const needsMaker = patch.events || patch.active || patch.url !== undefined
     const maker = needsMaker ? await makerOf(context, tx, principal, []) : undefined
     const row = await lockRegistrationAt(context, call, tx)
     await requireMatchingTag(call, tx, row)
@@ -317,7 +317,10 @@ function applyPatch(
 ): Registration {
   const { url, description, api_version, active } = patch
   const events = patch.events && JSON.stringify(patch.events)
-  const becomesMaker = takesOver(row, patch) || (events !== undefined && events !== row.events)
+  // The authority is that of the caller that chose the receiver and the events (§9.14).
+  const hasNewReceiver = url !== undefined && url !== row.url
+  const hasNewEvents = events !== undefined && events !== row.events
+  const becomesMaker = takesOver(row, patch) || hasNewReceiver || hasNewEvents
   return {
     ...row,
     ...(url !== undefined && { url }),

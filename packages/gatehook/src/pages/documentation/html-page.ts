@@ -83,8 +83,7 @@ ${items.length > 0 && html`<p>Changes that concern ${page.title}:</p><ul>${items
 /** The table of contents: every page, and the sections of the current one. */
 function contents(page: Page, frame: Frame): Html {
   const { service, version, versions, pages } = frame
-  const groups = new Map<string, Page[]>()
-  for (const item of pages) groups.set(item.group, [...(groups.get(item.group) ?? []), item])
+  const groups = Map.groupBy(pages, ({ group }) => group)
   const versionLinks = versions.map(({ name, state }) => {
     const current = name === version ? html` aria-current="true"` : undefined
     const words = state === '' ? name : `${name}, ${state}`

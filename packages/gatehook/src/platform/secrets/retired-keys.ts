@@ -46,15 +46,14 @@ export async function acceptRetiredKeys(from: Reader, vault: Vault, nowMs: numbe
   const rows =
     await from.all<RetiredKeyRow>(sql`SELECT key_id, purpose, encrypted FROM gh_retired_keys
     WHERE expires_at > ${nowMs} ORDER BY key_id, purpose`)
-  const byPurpose = new Map<string, Buffer[]>()
-  for (const { key_id, purpose, encrypted } of rows) {
-    const row = retiredKeyRow(key_id, purpose)
-    // It was tampered with.
-    if (vault.findKeyId(RETIRED_KEY_PURPOSE, row, encrypted) === undefined) continue
-    const key = vault.decrypt(RETIRED_KEY_PURPOSE, row, encrypted)
-    byPurpose.set(purpose, [...(byPurpose.get(purpose) ?? []), key])
+  for (const [purpose, ofPurpose] of Map.groupBy(rows, (row) => row.purpose)) {
+    const keys = ofPurpose.flatMap(({ key_id, encrypted }) => {
+      const row = retiredKeyRow(key_id, purpose)
+      const isGenuine = vault.findKeyId(RETIRED_KEY_PURPOSE, row, encrypted) !== undefined
+      return isGenuine ? [vault.decrypt(RETIRED_KEY_PURPOSE, row, encrypted)] : []
+    })
+    if (keys.length > 0) vault.acceptRetiredKeys(purpose, keys)
   }
-  for (const [purpose, keys] of byPurpose) vault.acceptRetiredKeys(purpose, keys)
 }
 
 export const deleteRetiredKey = (tx: Tx, keyId: string, purpose: string): Promise<number> =>

@@ -201,13 +201,10 @@ async function leadingTo(reading: Reading, groups: readonly Group[]): Promise<Gr
   for (let at = steps.length - 2; at >= 0; at--) {
     const ids = current.flatMap((group) => group.ids)
     const rows = await rowsReferringTo(reading, steps[at]!, steps[at + 1]!.reference, ids)
-    const byTarget = new Map<Key, Key[]>()
-    for (const [id, target] of rows) {
-      byTarget.set(target!, [...(byTarget.get(target!) ?? []), id!])
-    }
+    const byTarget = Map.groupBy(rows, ([, target]) => target as Key)
     current = current.map(({ key, ids }) => ({
       key,
-      ids: ids.flatMap((id) => byTarget.get(id) ?? []),
+      ids: ids.flatMap((id) => (byTarget.get(id) ?? []).map(([row]) => row!)),
     }))
   }
   return current
@@ -239,15 +236,15 @@ async function readGroups(
   const ids = groups.flatMap((group) => group.ids)
   const all = await readRowsOf(reading, ids, raw('1 = 1'), { needed: undefined })
   if (all) {
-    const byId = new Map<Key, Key[]>()
-    for (const [target, id] of all) byId.set(target!, [...(byId.get(target!) ?? []), id!])
-    return groups.flatMap(({ key, ids }) =>
-      inOrder(
+    const byTarget = Map.groupBy(all, ([target]) => target as Key)
+    return groups.flatMap(({ key, ids }) => {
+      const rows = ids.flatMap((id) => byTarget.get(id) ?? [])
+      return inOrder(
         reading.walk,
         key,
-        ids.flatMap((id) => byId.get(id) ?? []),
-      ),
-    )
+        rows.map(([, id]) => id!),
+      )
+    })
   }
   if (ids.length > READ_ALONE_MAX) throw new TooManyRows()
   // Many rows refer to these: each is read in the order of the ids of the list.
