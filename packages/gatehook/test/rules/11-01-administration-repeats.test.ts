@@ -1,6 +1,7 @@
 /** §11.1: administrative operations honor idempotency keys. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
+import { readRequestRecords } from '../storage/request-records.ts'
 
 const body = { name: 'mine', scopes: ['users:read'] }
 
@@ -16,13 +17,9 @@ eachService(
     assert.deepEqual(again.body, created.body)
     assert.equal(again.headers['idempotent-replayed'], 'true')
     assert.equal((await operator.get('/admin/keys?page=1')).body.total, before + 1)
-    const stored = await app.db.arrays({
-      sql: 'SELECT answer FROM gh_idempotency',
-      text: 'SELECT answer FROM gh_idempotency',
-      values: [],
-    })
+    const stored = await readRequestRecords(app.db)
     assert.equal(stored.length, 1)
-    const encrypted = Buffer.from(stored[0]![0] as Uint8Array).toString('latin1')
+    const encrypted = Buffer.from(stored[0]!.answer as Uint8Array).toString('latin1')
     assert.ok(!encrypted.includes(created.body.key))
   },
 )

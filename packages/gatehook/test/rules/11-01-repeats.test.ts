@@ -11,6 +11,7 @@ import type { Call } from '../../src/protocol/http/call.ts'
 import { Query } from '../../src/protocol/http/query.ts'
 import { createPerform } from '../../src/protocol/idempotency/perform.ts'
 import { purgeRecords } from '../../src/protocol/idempotency/store.ts'
+import { readRequestRecords } from '../storage/request-records.ts'
 
 const body = { name: 'Ada', email: 'ada@example.com' }
 const key = (text: string) => ({ 'idempotency-key': text })
@@ -232,11 +233,7 @@ eachMigrated('a response with a secret is stored encrypted, for one hour', async
     }))
   const first = await make()
   assert.equal(first.secret, true)
-  const rows = await db.all({
-    sql: 'SELECT answer FROM gh_idempotency',
-    text: 'SELECT answer FROM gh_idempotency',
-    values: [],
-  })
+  const rows = await readRequestRecords(db)
   assert.equal(Buffer.from(rows[0]!.answer as Uint8Array).includes('whsec_'), false)
   now += 3_599_000
   const repeat = await make()

@@ -5,6 +5,7 @@ import { eventually } from '../../../../test/rig/eventually.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { eachForward, inFrontOf, openUpstream, replyJson } from '../forwards/upstream-rig.ts'
+import { readRequestRecords } from '../storage/request-records.ts'
 
 const KEY = { 'idempotency-key': 'k1' }
 const created = { id: 7, total_cents: 1, note: null, paid_at: null }
@@ -272,7 +273,7 @@ test('a record that a killed node has left is unknown once its time has passed',
     (count) => count === 2,
     60_000,
   )
-  const records = await api.app.db.all(sql`SELECT * FROM gh_idempotency`)
+  const records = await readRequestRecords(api.app.db)
   assert.deepEqual(
     records.map(({ answer }) => answer),
     [null, null],

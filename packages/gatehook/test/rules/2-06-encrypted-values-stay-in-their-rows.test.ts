@@ -9,6 +9,7 @@ import { DecryptionError, Vault } from '../../src/kernel/secret.ts'
 import { addSecret, liveSecrets } from '../../src/outbound/deliveries/registration-store.ts'
 import { readLiveSecrets } from '../../src/outbound/webhooks/registrations.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
+import { readRequestRecords } from '../storage/request-records.ts'
 import { openTokenNode } from '../tokens/token-node.ts'
 
 /** A registration of some customer. */
@@ -55,7 +56,7 @@ eachService(
     const first = await send({ post }, 'a', 'first@example.com')
     const second = await send(other, 'a', 'second@example.com')
     assert.deepEqual([first.status, second.status], [201, 201])
-    const rows = await app.db.all(sql`SELECT id, answer, fingerprint FROM gh_idempotency`)
+    const rows = await readRequestRecords(app.db)
     assert.equal(rows.length, 2)
     const [a, b] = rows
     const swap = (from: typeof a, to: typeof a) =>

@@ -20,6 +20,7 @@ import { createPerform } from '../../src/protocol/idempotency/perform.ts'
 import { recordIdsAt } from '../../src/protocol/idempotency/record-ids.ts'
 import { purgeRecords } from '../../src/protocol/idempotency/store.ts'
 import { recordTable } from '../../src/protocol/idempotency/tables.ts'
+import { readRequestRecords } from './request-records.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -57,9 +58,7 @@ function openNode(db: Database, nowMs: number) {
 }
 
 const idsOf = async (db: Database) =>
-  (await db.all(sql`SELECT id FROM gh_idempotency WHERE fingerprint <> id`)).map(({ id }) =>
-    Buffer.from(id).toString('hex'),
-  )
+  (await readRequestRecords(db)).map(({ id }) => Buffer.from(id).toString('hex'))
 
 for (const [first, second] of [
   [-1_000, 1_000],
