@@ -4,6 +4,7 @@ import { referenceTables } from '../engine-tables.ts'
 import { createReadAfter } from '../identity/access/read-after.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type Config, databaseTarget } from '../platform/config/config.ts'
+import { createCommitPosition } from '../platform/storage/commit-position.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { withReplicas } from '../platform/storage/replica-reads.ts'
@@ -42,18 +43,15 @@ export async function openWithReplicas(
   const urls = isCommand ? [] : config.databaseReadUrls
   const onDistributed = urls.length > 0 ? NOT_OF_STANDBYS : undefined
   const opening = { ...deps, ownership, onTakenOver, referenceTables, onDistributed }
-  const primary = await openDatabase(target, opening)
-  if (urls.length === 0) {
+  const commits = urls.length > 0 ? createCommitPosition() : undefined
+  const primary = await openDatabase(target, { ...opening, commits })
+  if (!commits) {
     const primaryFault = primary.fault
     return { database: primary, readAfter: (endpoint) => endpoint, primaryFault }
   }
   const open = urls.map((url) => () => openDatabase({ ...target, url, otherUrls: [] }, deps))
-  const { directUrl } = target
-  const direct = directUrl && { ...target, url: directUrl, pooler: undefined, directUrl: undefined }
-  const connections = { transactions: 1, reads: 1 }
-  const openDirect = direct ? () => openDatabase(direct, { ...deps, connections }) : undefined
   const outageMs = config.databaseReadOutageS * 1000
-  const { db, replicas } = withReplicas({ primary, open, openDirect, outageMs, ...deps })
+  const { db, replicas } = withReplicas({ primary, commits, open, outageMs, ...deps })
   const { primaryFault } = replicas
   return { database: db, readAfter: createReadAfter(replicas), primaryFault }
 }

@@ -6,6 +6,7 @@ import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { freshUrl, migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
+import { createCommitPosition } from '../../src/platform/storage/commit-position.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 import { withReplicas } from '../../src/platform/storage/replica-reads.ts'
 import { raw } from '../../src/platform/storage/sql.ts'
@@ -36,7 +37,8 @@ test('a comparison that ends after the replicas are closed opens none', async (t
     return database
   }
   const shared = { clock: wallClock, log: quietLog, outageMs: 0 }
-  const { db } = withReplicas({ ...shared, primary, open: [open] })
+  const commits = createCommitPosition()
+  const { db } = withReplicas({ ...shared, primary, commits, open: [open] })
   await db.write((tx) => tx.run(raw('SELECT 1')))
   await db.close()
   compared.reject(new Error('the primary is away'))

@@ -12,8 +12,6 @@ import type { Answer, Call, Endpoint, Operation } from '../../protocol/http/call
 const HEADER = 'gatehook-read-after'
 /** Credentials with a position of their own; all others share the greatest evicted one. */
 const CREDENTIALS_MAX = 10_000
-/** Later than any position: the caller reads from the primary. */
-const UNKNOWN = 1n << 64n
 
 const keyOf = ({ kind, subject, keyId, clientId, customer }: Principal): string =>
   `${kind} ${customer} ${subject} ${keyId ?? clientId ?? ''}`
@@ -33,18 +31,17 @@ function createPositions() {
   return {
     find: (principal: Principal | undefined): bigint =>
       (principal && positions.get(keyOf(principal))) ?? evicted,
-    /** Stores a position that a request has reached; `from`: the one that it required. */
-    store(principal: Principal | undefined, position: bigint, from: bigint): void {
+    /** Stores a position that a request has reached. */
+    store(principal: Principal | undefined, position: bigint): void {
       if (!principal) return
       const key = keyOf(principal)
-      const current = positions.get(key) ?? 0n
-      if (position <= current && !(current === UNKNOWN && from === UNKNOWN)) return
+      if (position <= (positions.get(key) ?? 0n)) return
       positions.delete(key)
       positions.set(key, position)
       if (positions.size <= CREDENTIALS_MAX) return
       const [oldest, value] = positions.entries().next().value!
       positions.delete(oldest)
-      if (value > evicted && value !== UNKNOWN) evicted = value
+      if (value > evicted) evicted = value
     },
   }
 }
@@ -52,8 +49,10 @@ function createPositions() {
 /** Returns the function that lets endpoints under `/api` read from replicas. */
 export function createReadAfter(replicas: ReplicaReads): (endpoint: Endpoint) => Endpoint {
   const positions = createPositions()
-  const complete = (call: Call, answer: Answer, position: bigint, from: bigint): Answer => {
-    positions.store(call.principal, position, from)
+  const complete = (call: Call, answer: Answer, position: bigint | undefined): Answer => {
+    // The request has written nothing, and its caller can read nothing of the primary now.
+    if (position === undefined) return answer
+    positions.store(call.principal, position)
     const headers = { ...answer.headers, [HEADER]: formatLogPosition(position) }
     return { ...answer, headers }
   }
@@ -61,21 +60,15 @@ export function createReadAfter(replicas: ReplicaReads): (endpoint: Endpoint) =>
     const [own, requested] = [positions.find(call.principal), requestedPosition(call)]
     return own > requested ? own : requested
   }
-  /** The present position contains the write whose own one was not read. */
-  const findPosition = () => replicas.position().catch(() => UNKNOWN)
   const read = (handle: Operation['handle']) => async (call: Call) => {
-    const required = requiredPosition(call)
-    const after = required === UNKNOWN ? await findPosition() : required
+    const after = requiredPosition(call)
     const { result, position } = await replicas.run(after, async () => handle(call))
-    return complete(call, result, position, required)
+    return complete(call, result, position)
   }
   const write = (handle: Operation['handle']) => async (call: Call) => {
-    const required = requiredPosition(call)
-    const answer = await handle(call)
-    const position = await replicas.position().catch(() => undefined)
-    if (position !== undefined) return complete(call, answer, position, required)
-    positions.store(call.principal, UNKNOWN, required) // the write has succeeded
-    return answer
+    requestedPosition(call)
+    const { result, position } = await replicas.runWrite(async () => handle(call))
+    return complete(call, result, position)
   }
   return (endpoint) => {
     if (endpoint.kind !== 'api') return endpoint

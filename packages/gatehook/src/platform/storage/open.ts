@@ -2,6 +2,7 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import type { Log } from '../../kernel/log.ts'
+import type { CommitPosition } from './commit-position.ts'
 import { type Database, StorageError } from './database.ts'
 import { openSqlite } from './sqlite.ts'
 import type { Ownership } from './sqlite-owner.ts'
@@ -29,6 +30,8 @@ export interface OpenDeps {
   readonly referenceTables?: readonly string[]
   /** PostgreSQL: the sentence of the `StorageError` if the tables are distributed. */
   readonly onDistributed?: string | undefined
+  /** PostgreSQL: receives the position of each commit. */
+  readonly commits?: CommitPosition | undefined
   /** SQLite: whether foreign keys are checked. Default true; a move disables the check. */
   readonly checksReferences?: boolean
   /** SQLite: holds the file, as a service does (`sqlite-owner.ts`). */

@@ -5,6 +5,7 @@
  */
 import type pg from 'pg'
 import { wallClock } from '../../kernel/clock.ts'
+import { COMMIT_POSITION } from './commit-position.ts'
 import type { Statement } from './database.ts'
 import type { LockWait } from './lock-wait.ts'
 import type { BatchStatement } from './postgres-batch.ts'
@@ -21,10 +22,17 @@ const commandOf = (text: string): BatchStatement => ({
 })
 const limitLocks = (ms: number): string => `SET LOCAL lock_timeout = ${ms}`
 
+interface QueueMode {
+  readonly isSingle?: boolean
+  readonly isReadOnly?: boolean
+  readonly wait?: LockWait
+}
+
 export class StatementQueue {
   readonly #sessions: Sessions
   readonly #session: Session
   readonly #isSingle: boolean
+  readonly #isReadOnly: boolean
   readonly #wait: LockWait | undefined
   #waiting: BatchStatement[] = []
   /** Ends with the last round trip. */
@@ -38,11 +46,12 @@ export class StatementQueue {
   constructor(
     sessions: Sessions,
     session: Session,
-    { isSingle = false, wait }: { readonly isSingle?: boolean; readonly wait?: LockWait },
+    { isSingle = false, isReadOnly = false, wait }: QueueMode,
   ) {
     this.#sessions = sessions
     this.#session = session
     this.#isSingle = isSingle
+    this.#isReadOnly = isReadOnly
     this.#wait = wait
   }
 
@@ -93,6 +102,15 @@ export class StatementQueue {
     this.#waiting.push({ ...statement, reject })
   }
 
+  #addCommit(): void {
+    this.addCommand('COMMIT')
+    const { commits } = this.#sessions
+    if (!commits || this.#isReadOnly) return
+    const { text, values } = COMMIT_POSITION
+    const resolve = ({ rows }: pg.QueryResult) => commits.note(rows[0])
+    this.#add({ text, values, name: this.#sessions.nameOf(text), resolve, reject: ignore })
+  }
+
   /** Discards the statements from a position on, none of which was sent. */
   discardFrom(position: number): void {
     this.#waiting.length = position - this.#sentCount
@@ -108,7 +126,7 @@ export class StatementQueue {
     if (this.#waiting.length === 0) return
     if (this.#isSingle && !this.#isEnded) {
       this.#isEnded = true
-      this.addCommand('COMMIT')
+      this.#addCommit()
     }
     const statements = this.#waiting
     this.#waiting = []
@@ -135,7 +153,7 @@ export class StatementQueue {
   async commit(): Promise<void> {
     if (this.#isEnded) return this.complete()
     if (this.#sessions.commitsInBatch) {
-      this.addCommand('COMMIT')
+      this.#addCommit()
       return this.complete()
     }
     await this.complete()

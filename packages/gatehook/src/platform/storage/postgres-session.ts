@@ -7,6 +7,7 @@ import { wallClock } from '../../kernel/clock.ts'
 import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import { startInterval } from '../../kernel/interval.ts'
 import type { Log } from '../../kernel/log.ts'
+import { COMMIT_POSITION, type CommitPosition } from './commit-position.ts'
 import { type ConnectionSource, createConnectionSource } from './connection-source.ts'
 import type { Promotion, Row, Statement, Value } from './database.ts'
 import { LEAST_LOCK_MS, type LockWait } from './lock-wait.ts'
@@ -85,6 +86,8 @@ export interface Sessions {
   begin(session: Session, begin: readonly string[]): Promise<readonly string[]>
   /** Whether COMMIT can be part of a batch; otherwise `commit` waits for a replica. */
   readonly commitsInBatch: boolean
+  /** See `OpenDeps`: a batch with COMMIT notes its position here. */
+  readonly commits: CommitPosition | undefined
   /**
    * Commits. Throws `UnreplicatedError` if a replica should confirm it and did not, and
    * `DurabilityLostError` without a commit if the server would wait for none.
@@ -121,6 +124,8 @@ export interface SessionsOptions {
   /** Whether commits are acknowledged before the server syncs them to disk. */
   readonly isSyncDelayed: boolean
   /** See `OpenDeps`. */
+  readonly commits?: CommitPosition | undefined
+  /** See `OpenDeps`. */
   readonly plansOnce?: boolean | undefined
 }
 
@@ -129,7 +134,7 @@ export async function openSessions(
   target: DatabaseTarget,
   options: SessionsOptions,
 ): Promise<Sessions> {
-  const { log, isSyncDelayed } = options
+  const { log, isSyncDelayed, commits } = options
   const { pooler, durability } = target
   const place = placeOf(target)
   const synchronousCommit = isSyncDelayed ? 'off' : durability && COMMIT_MODES[durability]
@@ -186,7 +191,8 @@ export async function openSessions(
       return []
     },
     commitsInBatch: durability !== 'replica' || isSyncDelayed,
-    commit: commitReplicated,
+    commits,
+    commit: (session) => commitReplicated(session, commits),
     nameOf,
     sendBatch(session, statements, wait) {
       const transaction = pooler ? pooledTransactions.get(session) : transactionOf(session)
@@ -327,18 +333,23 @@ const REQUIRE_STANDBY = `SELECT CAST(CASE WHEN (${SYNCHRONOUS_STANDBYS.sql}) = '
  * Commits, and waits for a replica. When an administrator ends the wait, the server reports success
  * with a warning.
  */
-async function commitReplicated(session: Session): Promise<void> {
+async function commitReplicated(
+  session: Session,
+  commits: CommitPosition | undefined,
+): Promise<void> {
   let warning: string | undefined
   const onNotice = ({ message }: { readonly message?: string | undefined }) => {
     warning = message ?? 'a warning'
   }
   session.on('notice', onNotice)
   try {
-    const query = { text: `${REQUIRE_STANDBY}; COMMIT`, query_timeout: REPLICA_MS }
-    await session.query(query as pg.QueryConfig).catch((error: Error) => {
+    const texts = [REQUIRE_STANDBY, 'COMMIT', ...(commits ? [COMMIT_POSITION.text] : [])]
+    const query = { text: texts.join('; '), query_timeout: REPLICA_MS }
+    const results = await session.query(query as pg.QueryConfig).catch((error: Error) => {
       if (error.message.includes(NO_STANDBY)) throw new DurabilityLostError(error.message)
       throw error.message === TIMEOUT_TEXT ? new UnreplicatedError(error.message) : error
     })
+    commits?.note((results as unknown as pg.QueryResult[]).at(-1)!.rows[0])
   } finally {
     session.removeListener('notice', onNotice)
   }

@@ -15,6 +15,7 @@ import {
   type TurnOptions,
   wakeAfter,
 } from '../../kernel/turns.ts'
+import type { CommitPosition } from './commit-position.ts'
 import { createConnectionTurns, type TakeConnection } from './connection-turns.ts'
 import {
   type Column,
@@ -94,6 +95,8 @@ export interface PostgresDeps {
   readonly syncAfterMs?: number
   /** See `OpenDeps`. */
   readonly plansOnce?: boolean
+  /** See `OpenDeps`. */
+  readonly commits?: CommitPosition | undefined
   /** See `OpenDeps`. */
   readonly referenceTables?: readonly string[]
   /** See `OpenDeps`. */

@@ -8,6 +8,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
+import type { CommitPosition } from './commit-position.ts'
 import type { Database, Reader, Statement } from './database.ts'
 import { parseLogPosition } from './log-position.ts'
 import { isConnectionLost, isServerFull, isStandby, isUnopened } from './postgres-errors.ts'
@@ -34,30 +35,40 @@ export interface ReplicaReads {
    * Runs reads on a standby that has replayed `after`, or on the primary. Returns the result and a
    * position that includes everything that it may have read or written.
    */
-  run<T>(after: bigint, body: () => Promise<T>): Promise<{ result: T; position: bigint }>
-  /** Returns the current position of the primary. */
-  position(): Promise<bigint>
+  run<T>(after: bigint, body: () => Promise<T>): Promise<PositionedResult<T>>
+  /**
+   * Runs a request that writes. The position is that of its last commit; of the primary if it has
+   * committed nothing; undefined if that cannot be read.
+   */
+  runWrite<T>(body: () => Promise<T>): Promise<PositionedResult<T, bigint | undefined>>
   /** Why the primary is away, so that nothing can be stored now; undefined: it is not. */
   primaryFault(): PrimaryFault | undefined
 }
 
+interface PositionedResult<T, P = bigint> {
+  readonly result: T
+  readonly position: P
+}
+
 interface ReplicaOptions {
+  /** Notes its commits in `commits`. */
   readonly primary: Database
+  readonly commits: Pick<CommitPosition, 'last'>
   /** Opens one standby each. */
   readonly open: readonly (() => Promise<Database>)[]
-  /** Opens the primary without its pooler; undefined without one, or without a direct address. */
-  readonly openDirect?: (() => Promise<Database>) | undefined
   readonly clock: Pick<Clock, 'elapsedMs'>
   readonly log: Log
   /** Standbys serve reads for this time after the last contact with the primary. */
   readonly outageMs: number
 }
 
-/** The reads of one request. */
-interface RequestReads {
-  /** Undefined: the primary. */
-  readonly replica: Database | undefined
+/** The reads and writes of one request. */
+interface RequestAccess {
+  /** Serves its reads; undefined: the primary, or a standby while it is away. */
+  readonly reader: Database | undefined
   hasWritten: boolean
+  /** A position that includes its commits. */
+  committed?: bigint
 }
 
 const ofPostgres = (text: string): Statement => ({ sql: '', text, values: [] })
@@ -74,10 +85,9 @@ export function withReplicas(options: ReplicaOptions): {
   readonly db: Database
   readonly replicas: ReplicaReads
 } {
-  const { primary } = options
-  const inside = new AsyncLocalStorage<RequestReads>()
+  const { primary, commits } = options
+  const inside = new AsyncLocalStorage<RequestAccess>()
   const replicas = options.open.map((open) => createReplica(open, options))
-  const direct = options.openDirect && openLater(options.openDirect)
   const contact = createPrimaryContact(options)
   const refresh = createComparison(replicas, contact, options)
   const timer = setInterval(refresh, IDLE_COMPARE_MS).unref()
@@ -98,6 +108,12 @@ export function withReplicas(options: ReplicaOptions): {
     refresh()
     return take((replica) => replica.hasReplayed(after > least ? after : least))
   }
+  let polling: Promise<unknown> | undefined
+  /** Reads the positions of all standbys; requests at one moment share a run. */
+  const poll = () =>
+    (polling ??= Promise.all(replicas.map((replica) => replica.poll())).finally(() => {
+      polling = undefined
+    }))
   /** Runs `read` on the primary; on a standby with the position `after` while it is away. */
   const readFromPrimary = async <T>(
     after: bigint,
@@ -110,6 +126,8 @@ export function withReplicas(options: ReplicaOptions): {
     } catch (error) {
       if (!isPrimaryLost(error, primary)) throw error
       contact.lose()
+      // The last comparison may have waited for the primary, too.
+      await poll()
       const replica = chooseInOutage(after)
       if (!replica) throw error
       return readFrom(replica, read)
@@ -124,19 +142,14 @@ export function withReplicas(options: ReplicaOptions): {
     }
   }
   const read = <T>(body: (db: Database) => Promise<T>): Promise<T> => {
-    const request = inside.getStore()
-    if (request) return body(request.replica ?? primary)
+    const reader = inside.getStore()?.reader
+    if (reader) return body(reader)
     return readFromPrimary(0n, (replica) => body(replica?.db() ?? primary))
   }
-  /** A pooler that is stuck serves no reads of the node, and a write of it may have succeeded. */
-  const position = () =>
-    readPosition(primary, PRIMARY_POSITION).catch(async (error) => {
-      if (!direct || !isPrimaryLost(error, primary)) throw error
-      return readPosition(await direct.ready(), PRIMARY_POSITION)
-    })
+  const position = () => readPosition(primary, PRIMARY_POSITION)
   const runOnPrimary = <T>(after: bigint, body: () => Promise<T>) =>
     readFromPrimary(after, async (replica) => {
-      const request = { replica: replica?.db(), hasWritten: false }
+      const request = { reader: replica?.db() ?? primary, hasWritten: false }
       const result = await inside.run(request, body)
       return { result, position: await (replica?.position ?? position)() }
     })
@@ -153,7 +166,9 @@ export function withReplicas(options: ReplicaOptions): {
         const request = inside.getStore()
         if (request) request.hasWritten = true
         try {
-          return await primary.write(change, of)
+          const result = await primary.write(change, of)
+          if (request) request.committed = commits.last()
+          return result
         } catch (error) {
           if (isPrimaryLost(error, primary)) contact.lose()
           throw error
@@ -163,26 +178,29 @@ export function withReplicas(options: ReplicaOptions): {
       },
       async close() {
         clearInterval(timer)
-        const others = [...replicas, direct].map((other) => other?.close())
-        await Promise.all([primary.close(), ...others])
+        await Promise.all([primary.close(), ...replicas.map((replica) => replica.close())])
       },
     },
     replicas: {
-      position,
       primaryFault: () => primary.fault() ?? (contact.isLost() ? 'lost' : undefined),
       async run(after, body) {
         const replica = choose(after)
         if (!replica) return runOnPrimary(after, body)
-        const request: RequestReads = { replica: replica.db(), hasWritten: false }
+        const request: RequestAccess = { reader: replica.db(), hasWritten: false }
         try {
           const result = await inside.run(request, body)
-          const read = request.hasWritten ? position() : replica.position()
-          return { result, position: await read }
+          const [read, { committed = 0n }] = [await replica.position(), request]
+          return { result, position: read > committed ? read : committed }
         } catch (error) {
           if (!isStorageUnavailable(error) || request.hasWritten) throw error
           replica.fail(error)
           return runOnPrimary(after, body)
         }
+      },
+      async runWrite(body) {
+        const request: RequestAccess = { reader: undefined, hasWritten: false }
+        const result = await inside.run(request, body)
+        return { result, position: request.committed ?? (await position().catch(() => undefined)) }
       },
     },
   }
