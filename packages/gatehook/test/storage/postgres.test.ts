@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
-import { asAdmin, withName } from '../../../../test/rig/postgres.ts'
+import { asAdmin, queryAsAdmin, withName } from '../../../../test/rig/postgres.ts'
 import type { Database, Reader } from '../../src/platform/storage/database.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
@@ -80,6 +80,21 @@ test('a read whose connection breaks is repeated on another connection', async (
     await tx.get(sql`SELECT pg_terminate_backend(${pid}) AS ended`)
   })
   assert.deepEqual(await reading, { n: 1 })
+})
+
+test('a change that fails before its first statement leaves no transaction open', async (t) => {
+  const url = await freshUrl(t, 'postgres')
+  for (const pooler of [undefined, 'transaction'] as const) {
+    const db = await openDatabase({ url, pooler }, { log: quietLog })
+    t.after(() => db.close())
+    const refuse = async () => {
+      throw new Error('refused')
+    }
+    await assert.rejects(db.write(refuse), /refused/)
+    const open = `SELECT state FROM pg_stat_activity
+      WHERE datname = current_database() AND state LIKE 'idle in transaction%'`
+    assert.deepEqual(await queryAsAdmin(url, open), [])
+  }
 })
 
 test('a database that is not UTF-8 is rejected', async (t) => {

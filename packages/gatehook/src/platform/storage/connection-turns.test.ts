@@ -82,8 +82,21 @@ test('the limit of a lock decreases by the time that a transaction has waited', 
   assert.equal(wait.limitMs, undefined)
   wait.add(LEAST_LOCK_MS)
   assert.equal(wait.limitMs, LOCK_MS - LEAST_LOCK_MS)
-  assert.equal(wait.isOver, false)
   wait.add(10 * LOCK_MS)
   assert.equal(wait.limitMs, LEAST_LOCK_MS)
-  assert.equal(wait.isOver, true)
+})
+
+test('a transaction that waited for its connection is refused if locks are why', async () => {
+  const { clock, take, ends, begin } = openTurns()
+  const { result } = begin()
+  const wait = new LockWait(LEAST_LOCK_MS)
+  clock.ms = LEAST_LOCK_MS
+  await take(CUSTOMER, wait, async () => {
+    wait.refuseIfOver()
+    wait.add(LOCK_MS)
+    wait.refuseIfOver()
+    ends[0]!(lockTimeout())
+    await result
+    assert.throws(() => wait.refuseIfOver(), { code: 'storage_unavailable' })
+  })
 })

@@ -32,7 +32,8 @@ export function connectionShares(size: number): {
 
 /**
  * Runs `body` when it is the turn of the customer; that of the engine itself runs at once. Adds the
- * time until then to `wait`. Throws instead if it is over and locks of others are the reason.
+ * time until then to `wait`. Throws instead if it is over and locks of others are the reason:
+ * another transaction of the customer has waited for a lock in vain meanwhile.
  */
 export interface TakeConnection {
   <T>(customer: TurnKey | undefined, wait: LockWait, body: () => Promise<T>): Promise<T>
@@ -50,12 +51,15 @@ export function createConnectionTurns(
   const take = <T>(customer: TurnKey | undefined, wait: LockWait, body: () => Promise<T>) => {
     if (customer === undefined) return body()
     const sinceMs = clock.elapsedMs()
+    const startMs = sinceMs - wait.waitedMs
     return turns(customer, async () => {
-      wait.add(clock.elapsedMs() - sinceMs)
-      const stall = stalls.get(customer)
-      if (wait.isOver && stall && stall.atMs > sinceMs) {
-        throw storageUnavailable(detailOf(stall.failure))
+      wait.findReason = () => {
+        const stall = stalls.get(customer)
+        if (!stall || stall.atMs <= startMs) return undefined
+        return storageUnavailable(detailOf(stall.failure))
       }
+      wait.add(clock.elapsedMs() - sinceMs)
+      wait.refuseIfOver()
       try {
         return await body()
       } catch (error) {

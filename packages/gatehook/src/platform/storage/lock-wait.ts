@@ -13,6 +13,8 @@ export class LockWait {
   #waitedMs: number
   /** Whether its current statement was ended if it waited for a lock. */
   isCancelled = false
+  /** Returns the failure of another wait for a lock that is the reason of this one. */
+  findReason: () => unknown = () => undefined
 
   constructor(waitedMs = 0) {
     this.#waitedMs = waitedMs
@@ -22,9 +24,14 @@ export class LockWait {
     this.#waitedMs += ms
   }
 
-  /** Whether a lock gets the least time. */
-  get isOver(): boolean {
-    return this.#waitedMs >= LOCK_MS - LEAST_LOCK_MS
+  get waitedMs(): number {
+    return this.#waitedMs
+  }
+
+  /** Throws the reason instead of a further wait, if a lock would get the least time. */
+  refuseIfOver(): void {
+    const reason = this.#waitedMs >= LOCK_MS - LEAST_LOCK_MS ? this.findReason() : undefined
+    if (reason !== undefined) throw reason
   }
 
   /** The `lock_timeout` of the next statements; undefined: that of the session. */

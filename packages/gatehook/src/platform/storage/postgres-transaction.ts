@@ -126,6 +126,8 @@ export async function runTransaction<T>(
   const transaction = new Transaction()
   const queue = new StatementQueue(sessions, session, mode)
   let beginError: unknown
+  /** Whether the transaction begins before its first batch: behind a pooler. */
+  let isBegun = true
   let result: T
   const hasNewViolation = () => {
     const count = formerViolations?.size
@@ -138,17 +140,20 @@ export async function runTransaction<T>(
     if (isStandby(cause)) sessions.leaveStandby(cause)
     const isBroken =
       isConnectionLost(cause) || cause instanceof UnreplicatedError || isStalePlan(cause)
-    session.release(isBroken || !(await rollBack(session, queue)))
+    session.release(isBroken || !(await rollBack(session, queue, isBegun)))
     return cause
   }
   try {
-    for (const text of await sessions.begin(session, mode.begin)) {
+    const texts = await sessions.begin(session, mode.begin)
+    isBegun = texts.length === 0
+    for (const text of texts) {
       queue.addCommand(text, (error) => {
         beginError ??= beginErrorOf(error)
       })
     }
     // For the connection, which a pooler gives to the begin.
     mode.wait?.add(wallClock.elapsedMs() - askedMs)
+    mode.wait?.refuseIfOver()
     queue.limitLocks()
     const run = () =>
       guard.run(transaction, () =>
@@ -227,9 +232,13 @@ export async function withRetries<T>(
 }
 
 /** Returns whether the rollback succeeded. */
-async function rollBack(session: Session, queue: StatementQueue): Promise<boolean> {
+async function rollBack(
+  session: Session,
+  queue: StatementQueue,
+  isBegun: boolean,
+): Promise<boolean> {
   await queue.reset()
-  if (!queue.hasSent(0)) return true
+  if (!isBegun && !queue.hasSent(0)) return true
   return session.query('ROLLBACK').then(
     () => true,
     () => false, // the pool drops the connection
