@@ -132,7 +132,7 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
     ...modules,
     collections: [...modules.catalog.apiEntries.keys()],
     ready,
-    figures: consoleApi.figures,
+    readFigures: consoleApi.readFigures,
   })
   const portal = assemblePortal(foundation, modules, monitoring)
   const served = () => ({ endpoints: publicEndpoints, send: server.sendInner })

@@ -8,8 +8,9 @@ import type { Versions } from '../declare/versions/versions.ts'
 import type { Administration } from '../identity/access/administration.ts'
 import { type ConsoleApi, createConsoleApi } from '../operate/monitoring/console-api.ts'
 import {
+  countWaiting,
   type InstallationFigures,
-  installationFigures,
+  readInstallation,
 } from '../operate/monitoring/installation-figures.ts'
 import type { Monitoring } from '../operate/monitoring/monitoring.ts'
 import { versionNoticeRoutes } from '../operate/monitoring/version-notices.ts'
@@ -42,8 +43,8 @@ export interface ConsoleApiAssembly {
 }
 
 export interface ConsoleApiComponent extends Component {
-  /** Figures of `GET /admin/system` by name. */
-  readonly figures: InstallationFigures
+  /** Reads figures of `GET /admin/system`. */
+  readonly readFigures: () => Promise<InstallationFigures>
   /** The runs of background jobs, among the figures. */
   readonly jobs: JobLog
   /** Registers this node. */
@@ -72,15 +73,16 @@ export function assembleConsoleApi(
     flushUsage: versioning.flush,
     nodes: nodes.registry,
   })
-  const figures = installationFigures({
-    db,
-    store,
-    now: () => clock.now(),
-    nodes: nodes.registry.list,
-    databaseBytes: () => readDatabaseBytes(foundation.db, databaseFile(foundation.config)),
-    jobs: () => jobs.list(),
-    requestLog: () => ({ mode, ...monitoring.recorder.figures() }),
-  })
+  const readFigures = () =>
+    readInstallation({
+      db,
+      store,
+      now: () => clock.now(),
+      listNodes: nodes.registry.list,
+      databaseBytes: () => readDatabaseBytes(foundation.db, databaseFile(foundation.config)),
+      jobs: () => jobs.list(),
+      requestLog: () => ({ mode, ...monitoring.recorder.figures() }),
+    })
   const features = { test_clock: config.testClock, request_log: config.requestLog !== 'off' }
   const overview = resourceOverviewRoute(catalog, {
     db,
@@ -108,12 +110,12 @@ export function assembleConsoleApi(
     name: 'gatehook_webhook_queue_length',
     help: 'Deliveries of the installation that wait, at most 100,000.',
     type: 'gauge',
-    read: async () => [{ value: (await figures.queue()).waiting }],
+    read: async () => [{ value: (await countWaiting(db)).waiting }],
   }
   return {
     ...console,
     routes,
-    figures,
+    readFigures,
     jobs,
     nodes,
     metrics: [...console.metrics, jobs.metric, queueMetric],

@@ -87,7 +87,7 @@ function nodeDescriber(
       .slice(0, DIGEST_CHARACTERS)
   return async (isFresh) => {
     declaration ??= digestDeclaration(catalog.service)
-    const reasons = await (isFresh ? readiness.assess('write') : readiness.recall())
+    const reasons = await (isFresh ? readiness.report() : readiness.recall())
     const { lateMs: queueAgeMs, inFlight } = deliveries.figures()
     const digests = sharedSecrets(config).map(([name, secret]) => [name, digest(name, secret)])
     return {

@@ -94,7 +94,7 @@ export function assembleReadiness(
       durability.metric,
       lockHolders.metric,
       unawaitedMetric,
-      ...readinessMetrics(readiness, clock),
+      ...readinessMetrics(readiness),
     ],
   }
 }

@@ -42,13 +42,13 @@ export interface SystemAssembly {
   readonly collections: readonly string[]
   readonly ready: ReadinessComponent
   /** The figures of `GET /admin/system` that monitoring reads. */
-  readonly figures: InstallationFigures
+  readonly readFigures: () => Promise<InstallationFigures>
 }
 
 export function assembleSystem(
   { db, log, clock, random, config, recent, release = 'unknown', mounted }: Foundation,
   { service, versions, keeper, keys, trail, indexes, restore }: PreparedDatabase,
-  { list, perform, collections, ready, figures }: SystemAssembly,
+  { list, perform, collections, ready, readFigures }: SystemAssembly,
 ): Component {
   let stopClock = async () => {}
   let stopPromotions = async () => {}
@@ -76,17 +76,16 @@ export function assembleSystem(
         node: process.version,
         startedMs: clock.elapsedMs(),
         configuration: describeConfig(config),
-        figures: {
-          keys: () => countKeys(db),
-          index_builds: async () =>
-            (await indexes.report()).map(({ waitsFor, ...build }) => ({
-              ...build,
-              waits_for: waitsFor,
-            })),
-          restore: async () => restoreJson(await readRestoreState(db)),
-          signing_keys: () => listSigningKeyStates(db, clock.now()),
-          ...figures,
-        },
+        readFigures: async () => ({
+          ...(await readFigures()),
+          keys: await countKeys(db),
+          index_builds: (await indexes.report()).map(({ waitsFor, ...build }) => ({
+            ...build,
+            waits_for: waitsFor,
+          })),
+          restore: restoreJson(await readRestoreState(db)),
+          signing_keys: await listSigningKeyStates(db, clock.now()),
+        }),
       }),
     ],
     metrics: [...ready.metrics, ...stateMetrics({ db, clock, config })],

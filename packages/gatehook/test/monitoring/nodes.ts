@@ -1,5 +1,6 @@
 /** Nodes of one installation on PostgreSQL, whose clock and database a test controls. */
 import { migratedUrl, openForTest } from '../../../../test/rig/databases.ts'
+import type { Clock } from '../../src/kernel/clock.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { createAttentionReader } from '../../src/operate/monitoring/attention.ts'
 import { createNodeRegistry, type NodeFacts } from '../../src/operate/monitoring/nodes.ts'
@@ -15,6 +16,28 @@ interface NodeItem {
   readonly facts: Record<string, any>
 }
 
+/** A node that is ready. */
+export function registryOf(
+  db: Database,
+  clock: Pick<Clock, 'now'>,
+  {
+    node = '1',
+    name = `api-${node}`,
+    columns = {},
+  }: { readonly node?: string; readonly name?: string; readonly columns?: ColumnUse } = {},
+  facts: () => Partial<NodeFacts> = () => ({}),
+) {
+  const startedAt = clock.now()
+  const describe = async (): Promise<NodeFacts> => ({
+    ...{ role: 'all', since: startedAt, release: '0', queueAgeMs: 0, inFlight: 0 },
+    ...{ reasons: [], loop: undefined, options: {}, declaration: {} },
+    secrets: { keyId: 'k', digests: {} },
+    ...facts(),
+  })
+  const describeUse = () => ({ name, columns, keyIds: [] })
+  return createNodeRegistry({ db, clock, node, describeUse, describe })
+}
+
 export async function openNodes(t: Parameters<typeof openForTest>[0]) {
   const db = await openForTest(t, await migratedUrl(t, 'postgres'))
   const state = { now: Date.UTC(2026, 10, 28), isAway: false }
@@ -24,25 +47,14 @@ export async function openNodes(t: Parameters<typeof openForTest>[0]) {
   /** Opens a node, by default of the name `api-ID`; it starts now. */
   const open = (
     node: string,
-    facts: () => Partial<NodeFacts> = () => ({}),
-    { name = `api-${node}`, columns = {} as ColumnUse } = {},
-  ) => {
-    const startedAt = state.now
-    const describe = async (): Promise<NodeFacts> => ({
-      ...{ role: 'all', since: startedAt, release: '0', queueAgeMs: 0, inFlight: 0 },
-      ...{ reasons: [], loop: undefined, options: {}, declaration: {} },
-      secrets: { keyId: 'k', digests: {} },
-      ...facts(),
-    })
-    const describeUse = () => ({ name, columns, keyIds: [] })
-    return createNodeRegistry({ db: { ...db, write }, clock, node, describeUse, describe })
-  }
+    facts?: () => Partial<NodeFacts>,
+    of: { readonly name?: string; readonly columns?: ColumnUse } = {},
+  ) => registryOf({ ...db, write }, clock, { node, ...of }, facts)
   const readAttention = async (registry: ReturnType<typeof open>) => {
     const none = () => undefined
     const sources = {
-      ...{ db, monitoring: db, clock, versions: () => [] },
-      ...{ nodes: registry.list, endedNodes: registry.listEnded },
-      ...{ lastCause: none, lockHolders: () => [] },
+      ...{ db, monitoring: db, clock, versions: () => [], isAway: () => false },
+      ...{ nodes: registry, lastCause: none, lockHolders: () => [] },
     }
     const read = createAttentionReader({ ...sources, certificateEnd: none, jobTimeoutMs: none })
     return (await read()) as unknown as NodeItem[]

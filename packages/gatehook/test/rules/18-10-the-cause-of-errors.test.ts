@@ -10,6 +10,8 @@ import { monitoringTables } from '../../src/operate/monitoring/tables.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { createTable } from '../../src/platform/storage/table-ddl.ts'
+import type { Exchange } from '../../src/protocol/http/exchange.ts'
+import { registryOf } from '../monitoring/nodes.ts'
 
 const BEGIN_MS = Date.UTC(2026, 10, 28)
 const MINUTE_MS = 60_000
@@ -29,8 +31,8 @@ eachMigrated('server errors have the cause of the latest, and end', async (db) =
   const state: { now: number; own: ErrorCause | undefined } = { now: BEGIN_MS, own: undefined }
   const clock = { now: () => state.now, elapsedMs: () => state.now }
   const readAttention = createAttentionReader({
-    ...{ db, monitoring: db, clock, versions: () => [], nodes: async () => [] },
-    ...{ endedNodes: async () => [], lockHolders: () => [] },
+    ...{ db, monitoring: db, clock, versions: () => [], lockHolders: () => [] },
+    ...{ nodes: registryOf(db, clock), isAway: () => false },
     ...{ certificateEnd: () => undefined, jobTimeoutMs: () => undefined },
     lastCause: () => state.own,
   })

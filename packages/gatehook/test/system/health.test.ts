@@ -118,24 +118,24 @@ test('/admin/system returns health, counts and configuration', async () => {
     node: 'v26',
     startedMs: 500,
     configuration: [{ name: 'GATEHOOK_PORT', value: '1', source: 'flag', secret: false }],
-    figures: {
-      keys: () => Promise.resolve(3),
-      nodes: () => [],
-      node_differences: () => [],
-      queue: () => ({
+    readFigures: async () => ({
+      keys: 3,
+      nodes: [],
+      node_differences: [],
+      queue: {
         waiting: 0,
         waiting_is_bound: false,
         oldest_at: null,
         in_flight: 0,
         rate_per_s: 0,
-      }),
-      storage: () => ({ bytes: 0, monitoring_bytes: 0, migrations: 0 }),
-      index_builds: () => [],
-      jobs: () => [],
-      request_log: () => ({ mode: 'all', stored: 0, sampled: 0, dropped: 0 }),
-      restore: () => restoreJson(undefined),
-      signing_keys: () => [],
-    },
+      },
+      storage: { bytes: 0, monitoring_bytes: 0, migrations: 0 },
+      index_builds: [],
+      jobs: [],
+      request_log: { mode: 'all', stored: 0, sampled: 0, dropped: 0 },
+      restore: restoreJson(undefined),
+      signing_keys: [],
+    }),
   })
   const { body } = await get([endpoint], '/admin/system')
   assert.deepEqual(

@@ -44,3 +44,27 @@ test('heartbeats without probes say within a minute that a check fails, or passe
   await heartbeats(60)
   assert.equal(queries, 4, 'a probe saves the node its own run')
 })
+
+test('a report has the last results, and the present fault, while a check hangs', async () => {
+  const state = { fault: undefined as string | undefined, isStuck: false }
+  let queries = 0
+  const write = {
+    writes: async () => {
+      queries++
+      return state.isStuck ? new Promise<string>(() => undefined) : 'the disk is full'
+    },
+    primary: () => state.fault,
+  }
+  const readiness = createReadiness({
+    ...{ read: {}, write, heartbeat: write, free: new Set(['primary']) },
+    ...{ clock: { elapsedMs: () => 0 }, log: quietLog },
+  })
+  const report = async () => (await readiness.report()).map(({ message }) => message)
+  assert.deepEqual(await report(), ['the disk is full'])
+  Object.assign(state, { fault: 'it is frozen', isStuck: true })
+  assert.deepEqual(await Promise.all([report(), report()]), [
+    ['it is frozen', 'the disk is full'],
+    ['it is frozen', 'the disk is full'],
+  ])
+  assert.equal(queries, 2, 'reports at one moment share a run')
+})

@@ -5,7 +5,7 @@ import { isoTime } from '../../kernel/time.ts'
 import type { Reader } from '../../platform/storage/database.ts'
 import type { HeldLock } from '../system/lock-holders.ts'
 import type { ErrorCause } from './attention-store.ts'
-import type { EndedNode, NodeState } from './nodes.ts'
+import type { NodeRegistry } from './nodes.ts'
 import type { AttentionItem } from './operations.ts'
 
 export type Severity = AttentionItem['severity']
@@ -13,12 +13,13 @@ export type Severity = AttentionItem['severity']
 export interface AttentionSources {
   /** The engine's database. */
   readonly db: Reader
+  /** Whether the primary of the database is away, as far as this node knows. */
+  readonly isAway: () => boolean
   readonly monitoring: Reader
   readonly clock: Clock
   /** The versions with their calendars. */
   readonly versions: () => readonly { readonly version: string; readonly calendar: Calendar }[]
-  readonly nodes: () => Promise<readonly NodeState[]>
-  readonly endedNodes: () => Promise<readonly EndedNode[]>
+  readonly nodes: Pick<NodeRegistry, 'own' | 'listOthers' | 'listEnded'>
   /** Returns the sessions for whose locks statements wait. */
   readonly lockHolders: () => readonly HeldLock[]
   /** Returns the cause of the last failure of a caller's request at this node, if it has one. */

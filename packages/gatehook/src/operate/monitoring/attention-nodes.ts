@@ -1,10 +1,11 @@
 /** Nodes that need the attention of an operator: states, ends, failed starts, differences. */
 import { isoTime } from '../../kernel/time.ts'
 import { GONE_AFTER_MS } from '../../platform/nodes/registry.ts'
-import { type AttentionKind, itemOf } from './attention-kind.ts'
+import { type AttentionKind, type AttentionSources, itemOf } from './attention-kind.ts'
 import { ITEMS_MAX } from './attention-store.ts'
 import { findMissingNodes } from './missing-nodes.ts'
 import { findDifferences, type NodeDifference } from './node-differences.ts'
+import type { NodeState } from './nodes.ts'
 import type { AttentionItem } from './operations.ts'
 
 const HOUR_MS = 3_600_000
@@ -18,9 +19,21 @@ const FAILED_URGENT_MS = HOUR_MS
 /** Differences are expected for this time after the start of a node: a restart one by one. */
 const ROLLING_MS = 10 * 60_000
 
-export const nodeStates: AttentionKind = async ({ nodes }, now) => {
+/** This node, also while no database answers. */
+export const ownState: AttentionKind = async ({ nodes }, now) =>
+  stateItems([await nodes.own()], now)
+
+export const otherStates: AttentionKind = async ({ nodes }, now) =>
+  stateItems(await nodes.listOthers(), now)
+
+const listRunning = async ({ own, listOthers }: AttentionSources['nodes']) => [
+  await own(),
+  ...(await listOthers()),
+]
+
+function stateItems(nodes: readonly NodeState[], now: number): AttentionItem[] {
   const items: AttentionItem[] = []
-  for (const { id, name, role, state, seenAt, queueAgeMs, reasons, loop } of await nodes()) {
+  for (const { id, name, role, state, seenAt, queueAgeMs, reasons, loop } of nodes) {
     const subject = { type: 'node', id, label: name }
     if (state !== 'ready') {
       const facts = {
@@ -45,8 +58,8 @@ export const nodeStates: AttentionKind = async ({ nodes }, now) => {
 }
 
 /** Nodes whose start failed, and that have not started since. */
-export const failedStarts: AttentionKind = async ({ endedNodes }, now) => {
-  const items = (await endedNodes()).flatMap(({ id, name, endedAt, failure }) => {
+export const failedStarts: AttentionKind = async ({ nodes }, now) => {
+  const items = (await nodes.listEnded()).flatMap(({ id, name, endedAt, failure }) => {
     if (!failure) return []
     const severity = now - endedAt < FAILED_URGENT_MS ? 'bad' : 'info'
     const subject = { type: 'node', id, label: name }
@@ -56,9 +69,9 @@ export const failedStarts: AttentionKind = async ({ endedNodes }, now) => {
 }
 
 /** Fewer nodes run than before: some ended, and have neither come back nor a successor. */
-export const missingNodes: AttentionKind = async ({ nodes, endedNodes }, now) => {
-  const ended = await endedNodes()
-  const running = await nodes()
+export const missingNodes: AttentionKind = async ({ nodes }, now) => {
+  const ended = await nodes.listEnded()
+  const running = await listRunning(nodes)
   const failed = new Set(ended.filter(({ failure }) => failure).map(({ name }) => name))
   const missing = findMissingNodes(
     running,
@@ -83,7 +96,7 @@ export const missingNodes: AttentionKind = async ({ nodes, endedNodes }, now) =>
 
 /** Options and declarations that differ between nodes that run. */
 export const differentNodes: AttentionKind = async ({ nodes }, now) => {
-  const states = await nodes()
+  const states = await listRunning(nodes)
   const differences = findDifferences(states)
   const since = Math.max(...states.map((node) => node.since))
   return [

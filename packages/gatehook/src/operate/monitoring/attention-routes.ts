@@ -2,6 +2,7 @@
 import { type AuditContext, actorOf, recordAudit } from '../../history/audit/store.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
+import { resolveWithin } from '../../kernel/resolve-within.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import { whileAvailable } from '../../platform/storage/storage-failure.ts'
@@ -14,10 +15,14 @@ import { type AttentionItem, monitoringOperations as operations } from './operat
 /** Items that an operator can put off at once, and for how long. */
 const DELAYS_MAX = 500
 const DELAY_MAX_MS = 30 * 86_400_000
+/** A list waits for this time for records in memory, and for the items that its reader put off. */
+const WAIT_MS = 2_000
+/** The same while the primary of the database is away. */
+const WAIT_AWAY_MS = 300
 const ITEM_ID = /^[a-z_]{1,40}\.[\w.:@-]{1,200}$/
 
 export interface AttentionRouteOptions {
-  readonly db: Pick<Database, 'all' | 'get' | 'arrays'>
+  readonly db: Pick<Database, 'all' | 'get' | 'arrays' | 'fault'>
   readonly perform: Perform
   readonly audit: AuditContext
   readonly clock: Clock
@@ -33,11 +38,13 @@ export function attentionRoutes(options: AttentionRouteOptions): Route[] {
   const { db, perform, audit, clock, readAttention, flush } = options
   return [
     implement(operations.attention, async (call) => {
-      await flush()
-      const delays = await whileAvailable(
-        store.listDelays(db, readerOf(call), clock.now()),
-        new Map<string, number>(),
-      )
+      const waitMs = db.fault() === undefined ? WAIT_MS : WAIT_AWAY_MS
+      const noDelays: ReadonlyMap<string, number> = new Map()
+      const listed = store.listDelays(db, readerOf(call), clock.now())
+      const [delays = noDelays] = await Promise.all([
+        resolveWithin(waitMs, whileAvailable(listed, noDelays)),
+        resolveWithin(waitMs, flush()),
+      ])
       const items = await readAttention()
       const data = items.filter(({ id }) => !delays.has(id))
       const delayed = items.length - data.length

@@ -15,7 +15,6 @@ import {
   listSlowEndpoints,
 } from '../../outbound/deliveries/endpoint-reader.ts'
 import { listHeld } from '../../outbound/emissions/store.ts'
-import { whileAvailable } from '../../platform/storage/storage-failure.ts'
 import { isHeld, readRestoreState } from '../restore/state.ts'
 import { CERTIFICATE_LEFT_MIN_MS } from '../system/machine-facts.ts'
 import { failedJobs, failingJobs, longJobs } from './attention-jobs.ts'
@@ -29,7 +28,19 @@ import {
   type Severity,
 } from './attention-kind.ts'
 import { heldLocks } from './attention-locks.ts'
-import { differentNodes, failedStarts, missingNodes, nodeStates } from './attention-nodes.ts'
+import {
+  differentNodes,
+  failedStarts,
+  missingNodes,
+  otherStates,
+  ownState,
+} from './attention-nodes.ts'
+import {
+  type AttentionKinds,
+  type AttentionReading,
+  readKinds,
+  unknownItem,
+} from './attention-reads.ts'
 import * as store from './attention-store.ts'
 import type { AttentionItem } from './operations.ts'
 import { SHORTEST_STEP_S } from './steps.ts'
@@ -49,6 +60,8 @@ const ERRORS_REQUESTS_MIN = 20
 const ERRORS_SEARCH_MS = HOUR_MS
 /** An outage without errors for this time is over. */
 const ERRORS_PRESENT_MS = 60_000
+/** Errors without a cause have none of errors that precede them by more. */
+const CAUSE_MS = 2 * SHORTEST_STEP_S * 1000
 /** An outage is listed for this time after its last error. */
 const ERRORS_LISTED_MS = 5 * 60_000
 const PROBLEM_CHARACTERS = 200
@@ -169,8 +182,8 @@ const serverErrors: AttentionKind = async ({ monitoring, lastCause }, now) => {
   const lastMs = Math.max((steps[0]! + stepS) * 1000, own?.atMs ?? 0)
   if (now - lastMs > ERRORS_LISTED_MS) return []
   // An outage of the database is one of the store, too: this node has the later cause.
-  const stored = await store.findErrorCause(monitoring, lastMs - ERRORS_PRESENT_MS)
-  const isOwn = own && own.atMs >= Math.max(stored?.atMs ?? 0, lastMs - ERRORS_PRESENT_MS)
+  const stored = await store.findErrorCause(monitoring, lastMs - CAUSE_MS)
+  const isOwn = own && own.atMs >= Math.max(stored?.atMs ?? 0, lastMs - CAUSE_MS)
   const facts = {
     failed,
     total,
@@ -216,32 +229,33 @@ const expiringCertificate: AttentionKind = async ({ certificateEnd }, now) => {
 }
 
 /** Read for every caller: an operator who ends the state sees its end. */
-const CURRENT: readonly AttentionKind[] = [restoredData]
+const CURRENT: AttentionKinds = { restore: restoredData }
 
 /** Read for all callers together. In both tables, the most urgent first within a severity. */
-const SHARED: readonly AttentionKind[] = [
-  nodeStates,
-  failedStarts,
-  heldLocks,
-  expiringCertificate,
-  serverErrors,
-  heldEvents,
-  failedJobs,
-  failingJobs,
-  longJobs,
-  reusedTokens,
-  breakGlass,
-  disabledEndpoints,
-  failingEndpoints,
-  slowEndpoints,
-  movedKeys,
-  endingVersions,
-  expiringKeys,
-  refusedKeys,
-  limitedKeys,
-  differentNodes,
-  missingNodes,
-]
+const SHARED: AttentionKinds = {
+  'this node': ownState,
+  'other nodes': otherStates,
+  'failed starts': failedStarts,
+  'held locks': heldLocks,
+  certificate: expiringCertificate,
+  'server errors': serverErrors,
+  'held events': heldEvents,
+  'failed jobs': failedJobs,
+  'failing jobs': failingJobs,
+  'long jobs': longJobs,
+  'reused tokens': reusedTokens,
+  'emergency sign-ins': breakGlass,
+  'disabled receivers': disabledEndpoints,
+  'failing receivers': failingEndpoints,
+  'slow receivers': slowEndpoints,
+  'moved keys': movedKeys,
+  'ending versions': endingVersions,
+  'expiring keys': expiringKeys,
+  'rejected keys': refusedKeys,
+  'limited keys': limitedKeys,
+  'different nodes': differentNodes,
+  'missing nodes': missingNodes,
+}
 
 const ORDER: Readonly<Record<Severity, number>> = { bad: 0, warn: 1, info: 2 }
 
@@ -251,27 +265,25 @@ const VALID_MS = 5000
 /** Returns the function that reads all items, the most urgent first. */
 export function createAttentionReader(sources: AttentionSources): () => Promise<AttentionItem[]> {
   const { clock } = sources
-  let last: { readonly atMs: number; readonly items: Promise<AttentionItem[]> } | undefined
-  const read = async (kinds: readonly AttentionKind[]) => {
-    const now = clock.now()
-    const items: AttentionItem[] = []
-    // While the database is away, the item of the node says how.
-    for (const kind of kinds) items.push(...(await whileAvailable(kind(sources, now), [])))
-    return items
-  }
+  let last: { readonly atMs: number; readonly result: Promise<AttentionReading> } | undefined
+  let unknownSinceMs: number | undefined
   const readShared = () => {
     const nowMs = clock.elapsedMs()
     if (!last || nowMs - last.atMs >= VALID_MS) {
-      const items = read(SHARED)
-      items.catch(() => {
+      const result = readKinds(SHARED, sources)
+      result.catch(() => {
         last = undefined
       })
-      last = { atMs: nowMs, items }
+      last = { atMs: nowMs, result }
     }
-    return last.items
+    return last.result
   }
   return async () => {
-    const items = [...(await read(CURRENT)), ...(await readShared())]
+    const parts = await Promise.all([readKinds(CURRENT, sources), readShared()])
+    const items = parts.flatMap((part) => part.items)
+    const unknown = parts.flatMap((part) => part.unknown)
+    unknownSinceMs = unknown.length === 0 ? undefined : (unknownSinceMs ?? clock.now())
+    if (unknownSinceMs !== undefined) items.push(unknownItem(unknown, unknownSinceMs))
     return items.sort((a, b) => ORDER[a.severity] - ORDER[b.severity])
   }
 }

@@ -19,7 +19,6 @@ import { keyUsageRoute } from './key-usage.ts'
 import type { Topic } from './live-hub.ts'
 import { LivePoller, POLL_MS } from './live-poller.ts'
 import type { Monitoring } from './monitoring.ts'
-import type { NodeRegistry } from './nodes.ts'
 import { monitoringOperations as operations } from './operations.ts'
 import { FLUSH_MS } from './recorder.ts'
 import type { ListedRequest } from './request-list.ts'
@@ -44,7 +43,7 @@ export interface ConsoleApiOptions {
   readonly lockHolders: AttentionSources['lockHolders']
   /** Stores the counts of versions. */
   readonly flushUsage: () => Promise<void>
-  readonly nodes: Pick<NodeRegistry, 'list' | 'listEnded'>
+  readonly nodes: AttentionSources['nodes']
 }
 
 export interface ConsoleApi {
@@ -67,7 +66,8 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
   const bounds = { retentionDays, maxRows, maxBytes }
   const retention = createRetention({ store, clock, ...bounds, figures, storedBytes })
   const readAttention = createAttentionReader({
-    ...{ db, monitoring: store, clock, nodes: nodes.list, endedNodes: nodes.listEnded },
+    ...{ db, monitoring: store, clock, nodes },
+    isAway: () => db.fault() !== undefined,
     versions: options.versions,
     certificateEnd: options.certificateEnd,
     jobTimeoutMs: options.jobTimeoutMs,

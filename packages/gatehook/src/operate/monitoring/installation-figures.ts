@@ -21,11 +21,11 @@ export interface InstallationSources {
   readonly db: Reader
   readonly store: MonitoringStore
   readonly now: () => number
-  readonly nodes: () => Promise<readonly NodeState[]>
+  readonly listNodes: () => Promise<readonly NodeState[]>
   /** Returns the bytes of the engine's database. */
   readonly databaseBytes: () => Promise<number>
   readonly jobs: () => readonly (JobRun & { readonly name: string })[]
-  readonly requestLog: SystemFigures['request_log']
+  readonly requestLog: () => SystemFigures['request_log']
 }
 
 export type InstallationFigures = Omit<
@@ -33,56 +33,61 @@ export type InstallationFigures = Omit<
   'keys' | 'signing_keys' | 'index_builds' | 'restore'
 >
 
-/** Returns the figures by name; each is read when it is requested. */
-export function installationFigures(sources: InstallationSources): InstallationFigures {
-  const { nodes, jobs, requestLog, store, databaseBytes } = sources
+/** Reads the figures, those of the nodes once. */
+export async function readInstallation(sources: InstallationSources): Promise<InstallationFigures> {
+  const { db, store, databaseBytes, listNodes, jobs, requestLog } = sources
+  const nodes = await listNodes()
   return {
-    nodes: async () =>
-      (await nodes()).map(({ id, name, role, since, seenAt, release, state, reasons }) => ({
-        id,
-        name,
-        role,
-        state,
-        reasons: state === 'gone' ? [] : [...reasons],
-        since: isoTime(since),
-        seen_at: isoTime(seenAt),
-        release,
-      })),
-    node_differences: async () =>
-      findDifferences(await nodes()).map(({ values, columns, ...difference }) => ({
-        ...difference,
-        values: values.map(({ value, nodes: names }) => ({ value, nodes: [...names] })),
-        columns: [...columns],
-      })),
-    queue: () => readQueue(sources),
-    storage: async () => ({
+    nodes: nodes.map(({ id, name, role, since, seenAt, release, state, reasons }) => ({
+      id,
+      name,
+      role,
+      state,
+      reasons: state === 'gone' ? [] : [...reasons],
+      since: isoTime(since),
+      seen_at: isoTime(seenAt),
+      release,
+    })),
+    node_differences: findDifferences(nodes).map(({ values, columns, ...difference }) => ({
+      ...difference,
+      values: values.map(({ value, nodes: names }) => ({ value, nodes: [...names] })),
+      columns: [...columns],
+    })),
+    queue: await readQueue(sources, nodes),
+    storage: {
       bytes: await databaseBytes(),
       monitoring_bytes: await store.bytes(),
-      migrations: (await readApplied(sources.db)).total,
-    }),
-    jobs: async () =>
-      jobs().map(({ name, lastAt, tookMs, ok, rows }) => ({
-        name,
-        last_at: isoTime(lastAt),
-        took_ms: tookMs,
-        ok,
-        rows: rows ?? null,
-      })),
-    request_log: requestLog,
+      migrations: (await readApplied(db)).total,
+    },
+    jobs: jobs().map(({ name, lastAt, tookMs, ok, rows }) => ({
+      name,
+      last_at: isoTime(lastAt),
+      took_ms: tookMs,
+      ok,
+      rows: rows ?? null,
+    })),
+    request_log: requestLog(),
   }
 }
 
-async function readQueue({ db, store, nodes, now }: InstallationSources) {
-  const waiting = await countQueued(db, WAITING_MAX + 1)
-  const states = (await nodes()).filter(({ state }) => state !== 'gone')
+/** Counts the deliveries that wait, and says whether there are more. */
+export async function countWaiting(db: Reader) {
+  const count = await countQueued(db, WAITING_MAX + 1)
+  return { waiting: Math.min(count, WAITING_MAX), waiting_is_bound: count > WAITING_MAX }
+}
+
+async function readQueue(
+  { db, store, now }: InstallationSources,
+  nodes: readonly NodeState[],
+): Promise<SystemFigures['queue']> {
+  const waiting = await countWaiting(db)
+  const states = nodes.filter(({ state }) => state !== 'gone')
   const ageMs = Math.max(0, ...states.map(({ queueAgeMs }) => queueAgeMs))
   const fromS = Math.floor(now() / 1000) - RATE_PERIOD_S
   const attempts = await store.get(sql`SELECT CAST(sum(delivered + failed) AS BIGINT) AS total
     FROM gh_monitoring_deliveries WHERE step = ${SHORTEST_STEP_S} AND at >= ${fromS}`)
   return {
-    waiting: Math.min(waiting, WAITING_MAX),
-    /** Whether more deliveries wait. */
-    waiting_is_bound: waiting > WAITING_MAX,
+    ...waiting,
     oldest_at: ageMs === 0 ? null : isoTime(now() - ageMs),
     in_flight: states.reduce((sum, { inFlight }) => sum + inFlight, 0),
     rate_per_s: Math.round((Number(attempts?.total ?? 0) / RATE_PERIOD_S) * 100) / 100,

@@ -77,7 +77,7 @@ export interface EndedNode {
 
 interface NodeRegistryOptions {
   readonly db: Database
-  readonly clock: Clock
+  readonly clock: Pick<Clock, 'now'>
   /** Identifies this run of this process. */
   readonly node: string
   /** Returns the name of this node, and what it uses. */
@@ -89,7 +89,11 @@ export interface NodeRegistry {
   /** The slot of this node in positions of requests. */
   slot(): number
   heartbeat(): Promise<void>
-  /** Returns the nodes that run, this one first, and those that ended within a minute. */
+  /** Returns this node, also while no database answers. */
+  own(): Promise<NodeState>
+  /** Returns the other nodes that run, and those that ended within a minute. */
+  listOthers(): Promise<NodeState[]>
+  /** Returns this node and the others. */
   list(): Promise<NodeState[]>
   /** Returns the nodes that ended earlier, and those that failed to start; the last one first. */
   listEnded(): Promise<EndedNode[]>
@@ -125,6 +129,19 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
     const used = new Set(others.map((other) => other.slot))
     return Array.from({ length: NODE_SLOTS }, (_, at) => at).find((at) => !used.has(at)) ?? 0
   }
+  const listOthers = async (): Promise<NodeState[]> => {
+    if (!isShared) return []
+    const now = clock.now()
+    const since = Math.min(now, outage?.fromMs ?? now) - LISTED_MS
+    const others = (await listNodes(db, since)).filter(({ id }) => id !== node)
+    return others.flatMap(({ id, name, columns, facts: text, seenAt }): NodeState[] => {
+      const ageMs = silenceMs(seenAt, now)
+      if (ageMs >= LISTED_MS) return []
+      const facts = JSON.parse(text) as NodeFacts
+      const state = ageMs > GONE_AFTER_MS ? 'gone' : stateOf(facts)
+      return [{ ...facts, id, name, columns, seenAt, state }]
+    })
+  }
   return {
     slot: () => slot ?? 0,
     async heartbeat() {
@@ -139,21 +156,9 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
       storedMs = clock.now()
       if (outage) outage.toMs ??= storedMs
     },
-    async list() {
-      const current = await own(true)
-      if (!isShared) return [current]
-      const now = clock.now()
-      const since = Math.min(now, outage?.fromMs ?? now) - LISTED_MS
-      const others = (await listNodes(db, since)).filter(({ id }) => id !== node)
-      const states = others.flatMap(({ id, name, columns, facts: text, seenAt }): NodeState[] => {
-        const ageMs = silenceMs(seenAt, now)
-        if (ageMs >= LISTED_MS) return []
-        const facts = JSON.parse(text) as NodeFacts
-        const state = ageMs > GONE_AFTER_MS ? 'gone' : stateOf(facts)
-        return [{ ...facts, id, name, columns, seenAt, state }]
-      })
-      return [current, ...states]
-    },
+    own: () => own(true),
+    listOthers,
+    list: async () => [await own(true), ...(await listOthers())],
     async listEnded() {
       if (!isShared) return []
       const now = clock.now()

@@ -12,6 +12,7 @@ import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Principal } from '../../kernel/principal.ts'
+import { resolveWithin } from '../../kernel/resolve-within.ts'
 import { sha256 } from '../../kernel/secret.ts'
 import {
   gauge,
@@ -181,10 +182,14 @@ async function createRegistry(metrics: readonly Metric[]): Promise<Registry> {
   return registry
 }
 
-/** A figure that cannot be read, while no database answers, leaves the others. */
+/** Prometheus waits for 10 s. */
+const SAMPLES_MS = 2_000
+
+/** A figure that cannot be read in time, while no database answers, leaves the others. */
 async function readSamples(metric: Metric): Promise<readonly Sample[]> {
   try {
-    return await metric.read()
+    const samples = (async () => metric.read())()
+    return (await resolveWithin(SAMPLES_MS, samples)) ?? []
   } catch {
     return []
   }

@@ -212,10 +212,8 @@ const systemReport = b
 type SystemReport = JsonOf<typeof systemReport>
 export type ConfigurationReport = SystemReport['configuration']
 
-/** Reads the figures of an installation, each when it is requested. */
-export type SystemFigures = {
-  readonly [K in keyof typeof figures]: () => SystemReport[K] | Promise<SystemReport[K]>
-}
+/** The figures of an installation. */
+export type SystemFigures = Pick<SystemReport, keyof typeof figures>
 
 export const systemOperations = {
   read: operation('GET /admin/system', {

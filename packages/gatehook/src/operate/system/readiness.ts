@@ -5,10 +5,13 @@
  */
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
+import { resolveWithin } from '../../kernel/resolve-within.ts'
 import { type HealthChecks, listUnreadyReasons, type UnreadyReason } from './health.ts'
 
 /** A heartbeat runs checks again whose last result is older. */
 const VALID_MS = 60_000
+/** A report does not wait longer for the checks. */
+const REPORT_MS = 500
 
 interface ReadinessChecks {
   /** For a node that serves reads. */
@@ -25,6 +28,11 @@ export interface Readiness {
   readonly checks: Pick<ReadinessChecks, 'read' | 'write'>
   /** Runs the checks. Returns why the node is not ready; empty if it is. */
   assess(purpose: 'read' | 'write'): Promise<readonly UnreadyReason[]>
+  /**
+   * Returns the reasons for writes, for a report: those of the last run if the checks do not answer
+   * within 0.5 s. Reports at one moment share a run.
+   */
+  report(): Promise<readonly UnreadyReason[]>
   /** Returns the reasons for writes; runs the checks that query only if the last run is old. */
   recall(): Promise<readonly UnreadyReason[]>
   /** Calls the listener when other checks fail than before. */
@@ -58,13 +66,25 @@ export function createReadiness({
     if (isChanged) for (const listener of listeners) listener()
     return reasons
   }
+  const recallLast = async () => {
+    const reasons = await listUnreadyReasons(freeChecks, log)
+    return [...reasons, ...(last?.reasons ?? []).filter(({ check }) => !free.has(check))]
+  }
+  let reported: Promise<readonly UnreadyReason[]> | undefined
+  const runForReports = () =>
+    run(write).finally(() => {
+      reported = undefined
+    })
   return {
     checks,
+    async report() {
+      reported ??= runForReports()
+      return (await resolveWithin(REPORT_MS, reported)) ?? recallLast()
+    },
     assess: (purpose) => (purpose === 'read' ? listUnreadyReasons(read, log) : run(write)),
     async recall() {
-      if (!last || clock.elapsedMs() - last.atMs > VALID_MS) return run(heartbeat)
-      const reasons = await listUnreadyReasons(freeChecks, log)
-      return [...reasons, ...last.reasons.filter(({ check }) => !free.has(check))]
+      const isOld = !last || clock.elapsedMs() - last.atMs > VALID_MS
+      return isOld ? run(heartbeat) : recallLast()
     },
     onChange: (listener) => void listeners.push(listener),
   }

@@ -126,7 +126,7 @@ export const clockRoutes = (
 interface SystemOptions {
   readonly db: Pick<Database, 'name'>
   readonly clock: Clock
-  readonly readiness: Pick<Readiness, 'assess'>
+  readonly readiness: Pick<Readiness, 'report'>
   /** Faults that the node tolerates. */
   readonly warnings: HealthChecks
   readonly log: Log
@@ -138,13 +138,17 @@ interface SystemOptions {
   readonly startedMs: number
   /** Every option with its source, without secrets (`platform/config/describe.ts`). */
   readonly configuration: ConfigurationReport
-  readonly figures: SystemFigures
+  readonly readFigures: () => Promise<SystemFigures>
 }
 
 export const systemRoute = (options: SystemOptions): Route =>
   implement(systemOperations.read, async () => {
-    const { clock, db, log, release, node, configuration, figures } = options
-    const reasons = await options.readiness.assess('write')
+    const { clock, db, log, release, node, configuration } = options
+    // The figures have this node: both share a run of the checks.
+    const [reasons, figures] = await Promise.all([
+      options.readiness.report(),
+      options.readFigures(),
+    ])
     const warnings = await listUnreadyReasons(options.warnings, log)
     const report = {
       health: healthOf(reasons, warnings, reasonForOperators),
@@ -153,16 +157,7 @@ export const systemRoute = (options: SystemOptions): Route =>
       now: isoTime(clock.now()),
       uptime_s: Math.floor((clock.elapsedMs() - options.startedMs) / 1000),
       database: db.name,
-      keys: await figures.keys(),
-      nodes: await figures.nodes(),
-      node_differences: await figures.node_differences(),
-      queue: await figures.queue(),
-      storage: await figures.storage(),
-      index_builds: await figures.index_builds(),
-      jobs: await figures.jobs(),
-      request_log: await figures.request_log(),
-      restore: await figures.restore(),
-      signing_keys: await figures.signing_keys(),
+      ...figures,
       configuration,
     } as const
     return respond(systemOperations.read, report, NO_STORE)

@@ -191,6 +191,13 @@ const KINDS: Readonly<Record<string, Words>> = {
     remedy: { label: 'Confirm', path: '/admin/restore/confirm', done: 'Confirmed' },
   },
   ...NODE_NOTICES,
+  attention_unknown: {
+    word: 'Not known',
+    sentence: (row) => (
+      <>The database does not answer in time, so this list lacks: {listFact(row, 'unknown')}.</>
+    ),
+    link: () => ['Open', href('/console/system')],
+  },
   lock_held: {
     word: 'Locked',
     sentence: (row) => (
