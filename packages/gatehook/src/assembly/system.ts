@@ -118,6 +118,6 @@ const stateMetrics = ({ db, clock, config }: Pick<Foundation, 'db' | 'clock' | '
     folder: dataFolder(config),
     certFile: config.tlsCert ?? undefined,
   }),
-  replicationMetric(db),
+  replicationMetric(db, clock),
   countPromotions(db).metric,
 ]

@@ -1,10 +1,12 @@
 /** §18.10: the item of server errors has the cause of the latest ones, and ends soon after them. */
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { createAttentionReader } from '../../src/operate/monitoring/attention.ts'
 import type { ErrorCause } from '../../src/operate/monitoring/attention-store.ts'
 import { addSeriesCounts } from '../../src/operate/monitoring/count-store.ts'
 import { positionAt } from '../../src/operate/monitoring/position.ts'
+import { causeOf } from '../../src/operate/monitoring/request-record.ts'
 import { SeriesCounter } from '../../src/operate/monitoring/series-counter.ts'
 import { monitoringTables } from '../../src/operate/monitoring/tables.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
@@ -59,9 +61,16 @@ eachMigrated('server errors have the cause of the latest, and end', async (db) =
   await pass(MINUTE_MS)
   await fail(30, 'the disk is full')
   assert.deepEqual(await pass(10_000), ['bad', 'the disk is full'], 'of another node')
-  await pass(2 * MINUTE_MS)
+  await pass(MINUTE_MS / 2)
   await fail(30, null)
   assert.deepEqual(await pass(10_000), ['bad', null], 'earlier failures had another cause')
   assert.deepEqual(await pass(2 * MINUTE_MS), ['info', null])
   assert.equal(await pass(4 * MINUTE_MS), undefined)
+})
+
+test('writes without a synchronous standby have a cause, and other failures none', () => {
+  const db = { fault: () => undefined }
+  const causeOfFailure = (failure: string) => causeOf({ failure } as Exchange, { db })
+  assert.match(causeOfFailure('durability_lost') ?? '', /no synchronous standby/)
+  assert.equal(causeOfFailure('upstream_failed'), null)
 })

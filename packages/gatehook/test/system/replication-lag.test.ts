@@ -6,6 +6,7 @@ import { quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { asAdmin, withName } from '../../../../test/rig/postgres.ts'
 import { openPair } from '../../../../test/rig/standby.ts'
+import { wallClock } from '../../src/kernel/clock.ts'
 import { replicationMetric } from '../../src/operate/system/replication.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 
@@ -16,7 +17,7 @@ test('the lag grows while a standby replays nothing, and is 0 once it has all', 
   const readerOf = async (address: string) => {
     const db = await openDatabase(address, { log: quietLog })
     onEnd(t, () => db.close())
-    return replicationMetric(db).read
+    return replicationMetric(db, wallClock).read
   }
   const readPrimary = await readerOf(url)
   const lagOf = async () => {

@@ -8,6 +8,7 @@ import type { Principal } from '../../kernel/principal.ts'
 import { redactBody, redactHeaders } from '../../kernel/redaction.ts'
 import { parseTraceparent } from '../../kernel/tracing.ts'
 import type { Database } from '../../platform/storage/database.ts'
+import { durabilityFaults } from '../../platform/storage/server-check.ts'
 import { describeStorageFailure } from '../../platform/storage/storage-failure.ts'
 import { ERRORS_MAX } from '../../protocol/fields/object-reader.ts'
 import type { Answer, Call, Kind } from '../../protocol/http/call.ts'
@@ -123,11 +124,14 @@ export function describeRequest(
 }
 
 /** Returns why the database failed a request; null for any other failure. */
-export const causeOf = (
+export function causeOf(
   { failure, detail }: Exchange,
   { db }: Pick<RecordOptions, 'db'>,
-): string | null =>
-  failure === 'storage_unavailable' ? (describeStorageFailure(detail, db.fault()) ?? null) : null
+): string | null {
+  if (failure === 'durability_lost') return durabilityFaults.lost.advice
+  if (failure !== 'storage_unavailable') return null
+  return describeStorageFailure(detail, db.fault()) ?? null
+}
 
 /** A request can cause any number of events; the record names the first. */
 const EVENT_IDS_MAX = 20
