@@ -17,7 +17,7 @@ import type { Readiness } from '../operate/system/readiness.ts'
 import type { Deliveries } from '../outbound/deliveries/deliveries.ts'
 import { sharedOptions, sharedSecrets } from '../platform/config/describe.ts'
 import { nodeNameOf } from '../platform/config/environment.ts'
-import { HEARTBEAT_MS } from '../platform/nodes/registry.ts'
+import { HEARTBEAT_MS, purgeEndedNodes } from '../platform/nodes/registry.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 interface NodesAssembly {
@@ -52,6 +52,7 @@ export function assembleNodes(foundation: Foundation, assembly: NodesAssembly): 
   const report = () => heartbeat().catch((error: unknown) => log.warn({ err: error }, failure))
   return {
     registry,
+    chores: { nodes: () => purgeEndedNodes(db, clock.now()) },
     async start() {
       await report()
       readiness.onChange(() => void report())

@@ -16,7 +16,7 @@ import {
   mountPathOf,
   withoutPassword,
 } from '../platform/config/config.ts'
-import { isCommandOfNpm, nodeNameOf } from '../platform/config/environment.ts'
+import { isCommandOfNpm, nodeNameOf, readSettings } from '../platform/config/environment.ts'
 import { type CommandSpec, configOf, type Input } from './command.ts'
 import { portError } from './doctor-checks.ts'
 import { EXIT, UsageError } from './errors.ts'
@@ -122,18 +122,32 @@ function narrowingsOf({ resources, versions: declared }: ServiceDefinition): str
   )
 }
 
+/** Reads configuration and service. */
+async function prepare(input: Input) {
+  const config = configOf(input)
+  if (mountPathOf(config) !== '') throw new ConfigError([NO_PATH])
+  const serviceFile = findService(input.folder)
+  // Before the service: the hook that resolves its imports would delay those of the app.
+  const { openApp } = await import('../app.ts')
+  return { config, serviceFile, openApp, service: await loadService(serviceFile) }
+}
+
+/** Reports a mistake in configuration or service to the other nodes, and throws it. */
+async function refuse({ flags }: Input, error: unknown): Promise<never> {
+  const { reportFailedStart } = await import('../assembly/failed-start.ts')
+  await reportFailedStart(readSettings(flags), error)
+  throw error
+}
+
 async function run(input: Input): Promise<undefined> {
   const { folder, options, out } = input
   const roles = rolesOf(options.role)
   const serves = roles.includes('api')
-  const config = configOf(input)
-  if (mountPathOf(config) !== '') throw new ConfigError([NO_PATH])
+  const { config, serviceFile, openApp, service } = await prepare(input).catch((error) =>
+    refuse(input, error),
+  )
   // A delivery node serves probes and metrics, but not on the default port: a node beside it may.
   const listens = serves || config.sources.port !== 'default' || config.internal !== null
-  const serviceFile = findService(folder)
-  // Before the service: the hook that resolves its imports would delay those of the app.
-  const { openApp } = await import('../app.ts')
-  const service = await loadService(serviceFile)
   // Before the database exists: a first start that failed later would never display its test key.
   const listenError = listens ? await portError(config) : undefined
   if (listenError) throw listenError

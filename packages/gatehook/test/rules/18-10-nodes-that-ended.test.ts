@@ -1,13 +1,21 @@
 /** §18.10: attention names nodes that ended and have no successor, and starts that failed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
+import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { migratedUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
 import { openApp } from '../../src/app.ts'
 import { ConfigError, loadConfig } from '../../src/platform/config/config.ts'
-import { GONE_AFTER_MS, storeFailedStart } from '../../src/platform/nodes/registry.ts'
+import {
+  ENDED_STAYS_MS,
+  GONE_AFTER_MS,
+  listFormerNodes,
+  purgeEndedNodes,
+  storeFailedStart,
+} from '../../src/platform/nodes/registry.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
+import { gatehook } from '../cli/command.ts'
 import { adminOf } from '../monitoring/admin.ts'
 import { openNodes } from '../monitoring/nodes.ts'
 
@@ -106,6 +114,34 @@ test('a failed start is named until a node of the name starts [postgres]', async
   assert.equal((await readAttention(own))[0]?.severity, 'info')
   await open('2').heartbeat()
   assert.deepEqual(await readAttention(own), [])
+})
+
+test('rows of nodes that ended stay for a day [postgres]', async (t) => {
+  const { db, state, pass } = await withEnded(t)
+  const failure = { reason: 'configuration', message: 'GATEHOOK_MODE expects a mode.' } as const
+  await storeFailedStart(db, 'api-4', failure, state.now)
+  await pass(ENDED_STAYS_MS - 1)
+  assert.equal(await purgeEndedNodes(db, state.now), 0)
+  await pass(1)
+  assert.equal(await purgeEndedNodes(db, state.now), 2)
+  const rows = await db.arrays(sql`SELECT name FROM gh_nodes ORDER BY name`)
+  assert.deepEqual(rows, [['api-1'], ['api-3']])
+})
+
+test('a start with a mistake is named before it opens the database [postgres]', async (t) => {
+  const url = await migratedUrl(t, 'postgres')
+  const env = {
+    GATEHOOK_DATABASE_URL: url,
+    GATEHOOK_NODE_NAME: 'api-2',
+    GATEHOOK_RATE_LIMIT: 'many',
+  }
+  const result = await gatehook({ cwd: emptyFolder(t), env }, 'start')
+  assert.equal(result.exit, 78, result.stderr)
+  const db = await openForTest(t, url)
+  const [row, ...others] = await listFormerNodes(db, 0, Date.now())
+  assert.deepEqual(others, [])
+  assert.deepEqual([row?.name, row?.failure?.reason], ['api-2', 'configuration'])
+  assert.match(row!.failure!.message, /^GATEHOOK_RATE_LIMIT .*many/)
 })
 
 const SECRET = 'a secret that only tests know, long enough'

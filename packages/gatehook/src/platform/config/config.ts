@@ -16,7 +16,7 @@ type ValueOf<O> = O extends { kind: ValueKind<infer T>; fallback: infer F }
   : never
 
 /** Every option by its name in camelCase; `null` if it is not set (see `options.ts`). */
-type Settings = { readonly [Name in OptionName]: ValueOf<(typeof options)[Name]> }
+export type Settings = { readonly [Name in OptionName]: ValueOf<(typeof options)[Name]> }
 
 export type ValueSource = 'default' | 'environment' | 'flag'
 
@@ -57,21 +57,8 @@ export function loadConfig(
   flags: Flags = {},
   findFileProblem: (file: string) => string | undefined = () => undefined,
 ): Config {
-  const mistakes: string[] = []
+  const { mistakes, values, sources } = parseOptions(env, flags)
   const warnings: string[] = []
-  const values: Partial<Record<OptionName, unknown>> = {}
-  const sources: Partial<Record<OptionName, ValueSource>> = {}
-  for (const [name, option] of optionList) {
-    const { text, source } = findText(option, env, flags[name])
-    sources[name] = source
-    if (source === 'flag' && hasPassword(text ?? '')) {
-      mistakes.push(describePasswordInFlag(option))
-      continue
-    }
-    const value = text === null ? null : option.kind.parse(text)
-    if (value === undefined) mistakes.push(describeInvalidValue(option, text ?? '', source))
-    else values[name] = value
-  }
   checkNames(env, mistakes, warnings)
   // A rule is checked only if its values are valid.
   const settings = { ...defaults(), ...values } as Settings
@@ -85,6 +72,28 @@ export function loadConfig(
   const variable = (name: string) => env[name]?.trim() || undefined
   return { ...settings, sources: sources as Config['sources'], warnings, folder: '.', variable }
 }
+
+function parseOptions(env: Environment, flags: Flags) {
+  const mistakes: string[] = []
+  const values: Partial<Record<OptionName, unknown>> = {}
+  const sources: Partial<Record<OptionName, ValueSource>> = {}
+  for (const [name, option] of optionList) {
+    const { text, source } = findText(option, env, flags[name])
+    sources[name] = source
+    if (source === 'flag' && hasPassword(text ?? '')) {
+      mistakes.push(describePasswordInFlag(option))
+      continue
+    }
+    const value = text === null ? null : option.kind.parse(text)
+    if (value === undefined) mistakes.push(describeInvalidValue(option, text ?? '', source))
+    else values[name] = value
+  }
+  return { mistakes, values, sources }
+}
+
+/** Returns the settings of an invalid configuration: defaults in place of invalid values. */
+export const settingsWithMistakes = (env: Environment, flags: Flags): Settings =>
+  ({ ...defaults(), ...parseOptions(env, flags).values }) as Settings
 
 const defaults = () =>
   Object.fromEntries(

@@ -14,6 +14,8 @@ import {
   type Environment,
   type Flags,
   loadConfig,
+  type Settings,
+  settingsWithMistakes,
 } from './config.ts'
 import { createSecretFile, readSecretFiles } from './secret-files.ts'
 
@@ -28,6 +30,10 @@ export function readConfig(
   const config = loadConfig(env, flags, findFileProblem)
   return { ...config, folder, databaseUrl: databaseIn(folder, config.databaseUrl) }
 }
+
+/** Returns the settings with which a start that failed reports to the other nodes. */
+export const readSettings = (flags: Flags, env: Environment = process.env): Settings =>
+  settingsWithMistakes(env, flags)
 
 /** Returns the URL of a database whose relative path is relative to the folder of the service. */
 export function databaseIn(folder: string, url: string): string {

@@ -49,7 +49,7 @@ export class NodesRunError extends Error {
   override readonly name = 'NodesRunError'
 }
 
-const runAlone = (db: Database, statement: Statement): Promise<unknown> =>
+const runAlone = (db: Database, statement: Statement): Promise<number> =>
   db.write((tx) => tx.run(statement), { single: true })
 
 /** Stores the report of a node that runs. */
@@ -85,15 +85,21 @@ export const storeFailedStart = (
   )
 
 /**
- * Deletes the ended nodes that a node of this name replaces, and those that ended more than a day
- * ago. A node that holds customers stays until another engine has freed them.
+ * Deletes the ended nodes that a node of this name replaces. A node that holds customers stays
+ * until another engine has freed them.
  */
 export const deleteFormerNodes = (db: Database, name: string, nowMs: number): Promise<unknown> =>
   runAlone(
     db,
-    sql`DELETE FROM gh_nodes WHERE heartbeat IS NULL
-      AND (seen_at <= ${nowMs - ENDED_STAYS_MS} OR (name = ${name}
-        AND (ended_at IS NOT NULL OR seen_at <= ${nowMs - GONE_AFTER_MS})))`,
+    sql`DELETE FROM gh_nodes WHERE heartbeat IS NULL AND name = ${name}
+      AND (ended_at IS NOT NULL OR seen_at <= ${nowMs - GONE_AFTER_MS})`,
+  )
+
+/** Deletes the nodes that ended more than a day ago, except those that hold customers. */
+export const purgeEndedNodes = (db: Database, nowMs: number): Promise<number> =>
+  runAlone(
+    db,
+    sql`DELETE FROM gh_nodes WHERE heartbeat IS NULL AND seen_at <= ${nowMs - ENDED_STAYS_MS}`,
   )
 
 /** Returns at most 200 nodes that have reported since `sinceMs`, and have not ended. */
