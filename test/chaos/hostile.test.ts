@@ -9,7 +9,7 @@ import { finishedLog, openHook, pay, register } from '../../packages/gatehook/te
 import { eachService } from '../rig/service.ts'
 
 const EVENTS = 3
-const TIMEOUT_MS = 5_000
+const TIMEOUT_MS = 10_000
 
 const env = {
   GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1',

@@ -236,7 +236,7 @@ export const hostile: readonly Hostile[] = [
   {
     does: 'sends 102 slowly, without end',
     behaviour: (socket) => {
-      const timer = setInterval(() => socket.write('HTTP/1.1 102 Wait\r\n\r\n'), 20)
+      const timer = setInterval(() => socket.write('HTTP/1.1 102 Wait\r\n\r\n'), 200)
       socket.on('close', () => clearInterval(timer))
     },
     expected: 'timeout',

@@ -79,7 +79,7 @@ export async function createReceiver(
 
 export function createTestTransport(t: TestContext, options: Partial<TransportOptions> = {}) {
   const clock = { elapsedMs: () => performance.now() }
-  const created = createTransport({ clock, allowPrivate: true, timeoutMs: 5_000, ...options })
+  const created = createTransport({ clock, allowPrivate: true, timeoutMs: 60_000, ...options })
   t.after(() => created.close())
   const post = (url: string, body = '{}', timeoutMs?: number): Promise<Outcome> =>
     created.send({ url, body, headers: { 'Content-Type': 'application/json' }, timeoutMs })
