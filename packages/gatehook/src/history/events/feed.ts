@@ -106,26 +106,35 @@ const ID_LISTS: readonly (readonly [size: number, read: PreparedStatement])[] = 
   PAGE_ROWS,
 ].map((size) => [size, prepareEvents(EVENT_COLUMNS, size)])
 
-/** Returns a function that reads events of a page, once for all streams that select the same. */
+/**
+ * Returns a function that reads events of a page in the order of their ids, each once for all
+ * streams, which get the same rows. It omits an event that was purged meanwhile.
+ */
 function sharedEvents(db: Database, scope: Scope) {
-  const reads = new Map<string, Promise<Value[][]>>()
-  return (ids: readonly string[]): Promise<Value[][]> => {
-    const key = ids.join()
-    let rows = reads.get(key)
-    if (!rows) reads.set(key, (rows = readEvents(db, scope, ids)))
-    return rows
+  const reads = new Map<string, Promise<ReadonlyMap<string, Value[]>>>()
+  return async (ids: readonly string[]): Promise<Value[][]> => {
+    const unread = ids.filter((id) => !reads.has(id))
+    if (unread.length > 0) {
+      const rows = readEvents(db, scope, unread)
+      for (const id of unread) reads.set(id, rows)
+    }
+    const events: Value[][] = []
+    for (const id of ids) {
+      const row = (await reads.get(id)!).get(id)
+      if (row) events.push(row)
+    }
+    return events
   }
 }
 
-/** Reads the events with these ids, in their order; omits one that was purged meanwhile. */
-async function readEvents(db: Database, scope: Scope, ids: readonly string[]): Promise<Value[][]> {
-  if (ids.length === 0) return []
+/** Reads the events with these ids. */
+async function readEvents(
+  db: Database,
+  scope: Scope,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Value[]>> {
   const [size, read] = ID_LISTS.find(([length]) => length >= ids.length)!
   const padded = [...ids, ...Array<string>(size - ids.length).fill('')]
   const rows = await db.arrays(read([...padded, scope]))
-  const rowsById = new Map(rows.map((row) => [row[0], row]))
-  return ids.flatMap((id) => {
-    const row = rowsById.get(id)
-    return row ? [row] : []
-  })
+  return new Map(rows.map((row) => [String(row[0]), row]))
 }

@@ -16,7 +16,8 @@ import type { Feed } from './feed.ts'
 import type { EventOperations } from './operations.ts'
 import { servedVersion } from './routes.ts'
 import type { Sink } from './store.ts'
-import { type EventCells, eventView, type ReadableTypes } from './view.ts'
+import { createMessages, type WriteMessages } from './stream-messages.ts'
+import type { EventCells, ReadableTypes } from './view.ts'
 
 /** How often a stream reads the feed for events of other nodes. */
 const POLL_MS = 500
@@ -74,13 +75,16 @@ export interface StreamDeps {
 }
 
 export function streamRoute(deps: StreamDeps): Route {
+  const writeMessages = createMessages(deps.render)
   const streams = createEventStreams({ log: deps.log, failed: 'an event stream failed' })
   return implement(
     deps.operations.stream,
     async (call, _, { types: patterns }): Promise<Answer> => {
       streams.admit(call)
       const cursor = await startCursor(deps.feed, call)
-      return streams.respond(call, (out) => sendEvents(deps, { call, out, cursor, patterns }))
+      return streams.respond(call, (out) =>
+        sendEvents(deps, { call, out, cursor, patterns, writeMessages }),
+      )
     },
   )
 }
@@ -99,12 +103,13 @@ interface OpenStream {
   readonly out: Stream
   readonly cursor: FeedCursor
   readonly patterns: readonly string[] | undefined
+  readonly writeMessages: WriteMessages
 }
 
 /** Sends events until the stream closes. */
 async function sendEvents(
-  { feed, eventSignal, elapsedMs, readableTypes, effective, render }: StreamDeps,
-  { call, out, cursor: start, patterns }: OpenStream,
+  { feed, eventSignal, elapsedMs, readableTypes, effective }: StreamDeps,
+  { call, out, cursor: start, patterns, writeMessages }: OpenStream,
 ): Promise<void> {
   let cursor = start
   let writtenAtMs = elapsedMs()
@@ -115,14 +120,11 @@ async function sendEvents(
       readable?.includes(type) !== false && (!patterns || matchesAny(patterns, type))
     const batch = await feed.after(principal.scope, cursor, includes)
     cursor = batch.cursor
-    const view = eventView(servedVersion(call, effective), render)
-    const messages = (batch.rows as unknown as EventCells[]).map(
-      (row) => `id: ${row[0]}\ndata: ${view.item(row, {})}\n\n`,
-    )
-    if (messages.length > 0 || elapsedMs() - writtenAtMs >= HEARTBEAT_MS) {
+    const rows = batch.rows as unknown as EventCells[]
+    const messages = await writeMessages(rows, servedVersion(call, effective), call)
+    if (messages !== '' || elapsedMs() - writtenAtMs >= HEARTBEAT_MS) {
       writtenAtMs = elapsedMs()
-      const text = messages.length === 0 ? ': still here\n\n' : messages.join('')
-      if (!out.write(text)) await out.drained()
+      if (!out.write(messages || ': still here\n\n')) await out.drained()
     }
     if (!batch.hasMore) await eventSignal.wait(principal.scope, POLL_MS, out.closed)
   }
