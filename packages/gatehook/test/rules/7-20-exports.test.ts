@@ -24,7 +24,7 @@ const notes = resource('notes', {
     day: f.date().default('2026-01-02'),
     tags: f.array(f.string(), { max: 5 }).default([]),
   },
-  list: { filter: ['size', 'name'], sort: ['id', 'size', 'name'] },
+  list: { filter: ['size', 'name'], sort: ['id', 'size', 'name'], contains: ['name'] },
   access: { read: 'notes:read', create: 'notes:write', update: false, delete: false },
   events: [],
   export: true,
@@ -236,6 +236,30 @@ eachService(
       assert.deepEqual([rows.length, state.isEnded], [count, true], query)
       assert.ok(rows.every(({ person_id }) => person_id === person![0]))
     }
+  },
+  options,
+)
+
+eachService(
+  'a search of whole texts pauses after a hundred rows, in the share of its customer',
+  async (app) => {
+    await fill(app, 1_000)
+    const { db } = app.app
+    const list = await listOf(app, undefined)
+    let pauses = 0
+    const startPace = () => async () => void pauses++
+    const exportRows = createExporter({ db, cursorKeys: undefined as never })
+    const pausesOf = async (query: string) => {
+      pauses = 0
+      const call = { ...callOf(query, list.rowScope.scope), startPace }
+      const answer = await exportRows(call, list, 'application/x-ndjson')
+      const { out, release } = stuckStream()
+      release()
+      await answer.stream!(out)
+      return pauses
+    }
+    assert.equal(await pausesOf('name[contains]=n99'), 11)
+    assert.equal(await pausesOf('name[ne]=n99'), 0)
   },
   options,
 )

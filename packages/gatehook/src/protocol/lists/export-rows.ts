@@ -4,10 +4,13 @@
  */
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { Failure } from '../../kernel/failure.ts'
+import type { Pace } from '../../kernel/pace.ts'
 import type { Reader, Statement, Value } from '../../platform/storage/database.ts'
 import { join, prepareStatement, raw, type Sql, sql } from '../../platform/storage/sql.ts'
 import { keysOf } from './anchors.ts'
+import { TEXT_BOUNDS } from './bounds.ts'
 import type { Key } from './cursor.ts'
+import { readsWholeText } from './filter.ts'
 import type { Rows } from './page.ts'
 import { isServedByIndex } from './page-plan.ts'
 import {
@@ -46,19 +49,26 @@ interface ChunkRows {
   readonly next: readonly Key[] | undefined
 }
 
-/** Reads the rows of a walk in its order, as text. Throws `query_too_expensive` at once. */
+/**
+ * Reads the rows of a walk in its order, as text. A chunk that searches whole texts takes the share
+ * of its customer (`startPace`). Throws `query_too_expensive` at once.
+ */
 export async function* readExportChunks(
   reader: Reader,
   walk: Walk,
   encode: (row: readonly Value[]) => string,
+  startPace: () => Pace,
 ): AsyncGenerator<ExportChunk> {
   const read = isServedByIndex(walk) ? readAlongIndex : readSpans
   const { collection } = walk
   const rowsMax = Math.min(isWide(collection) ? WIDE_ROWS_MAX : ROWS_MAX, mostRows(collection))
   const keys = keysOf(walk)
   let position: Walk = { ...walk, limit: Math.min(FIRST_ROWS, rowsMax) }
+  const searchesTexts = walk.filters.some(readsWholeText)
   for (;;) {
+    const pace = searchesTexts ? startPace() : undefined
     const { rows, next } = await read(reader, position)
+    await pace?.()
     let text = ''
     for (const row of rows) text += encode(row)
     const last = rows.at(-1)
@@ -86,7 +96,8 @@ async function readSpans(reader: Reader, walk: Walk): Promise<ChunkRows> {
   const { collection, filters } = walk
   if (walk.sort.length > 1) throw createNotExportable()
   const id = raw(idOf(collection))
-  const examinedRows = Math.min(EXAMINED_ROWS, mostRows(collection))
+  const searchedRows = filters.some(readsWholeText) ? TEXT_BOUNDS.rows : EXAMINED_ROWS
+  const examinedRows = Math.min(searchedRows, mostRows(collection))
   const span = { ...walk, limit: isWide(collection) ? walk.limit : examinedRows }
   const inOrder = (columns: string, more: readonly Sql[]): Sql => {
     const conditions = [...collectionConditions(walk), ...more]
