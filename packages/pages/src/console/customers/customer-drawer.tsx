@@ -53,6 +53,8 @@ function CustomerFacts({ row }: { readonly row: CustomerRow }) {
       of={[
         ['State', <CustomerState row={row} />],
         ['Id', <Id id={row.id} subject="customer id" />],
+        row.external_id === null ? undefined : ['External id', row.external_id, 'mono'],
+        row.contact_email === null ? undefined : ['Contact', row.contact_email],
         ['Created', instant(row.created_at)],
         ['Credential limit', limitWords(row.limits.rate_limit, 'requests')],
         ['Total limit', limitWords(row.limits.total_rate_limit, 'requests')],

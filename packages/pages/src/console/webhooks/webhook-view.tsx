@@ -127,6 +127,7 @@ function Head({ row, onSelect }: HeadProps) {
         <a href={href(`/console/customers/${row.customer}`)}>{row.customer_name}</a>, {row.mode}
         {' · '}
         <code>{row.events.join(', ')}</code> · sent as {row.api_version} · <code>{row.id}</code>
+        {row.description && ` · ${row.description}`}
       </p>
       {mayChange('support') && (
         <div class="acts">
