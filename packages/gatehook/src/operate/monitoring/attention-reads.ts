@@ -19,7 +19,7 @@ export interface AttentionReading {
 /** The next kind begins after this time, while a slow one goes on. */
 const NEXT_MS = 150
 /** A reading ends once no kind has had a result for this time. */
-const STALLED_MS = 1_500
+const STALLED_MS = 3_000
 /** The same while the primary of the database is away. */
 const AWAY_MS = 600
 

@@ -15,10 +15,9 @@ import { type AttentionItem, monitoringOperations as operations } from './operat
 /** Items that an operator can put off at once, and for how long. */
 const DELAYS_MAX = 500
 const DELAY_MAX_MS = 30 * 86_400_000
-/** A list waits for this time for records in memory, and for the items that its reader put off. */
-const WAIT_MS = 2_000
-/** The same while the primary of the database is away. */
+/** While the primary of the database is away, a list waits no longer for it. */
 const WAIT_AWAY_MS = 300
+const NO_DELAYS: ReadonlyMap<string, number> = new Map()
 const ITEM_ID = /^[a-z_]{1,40}\.[\w.:@-]{1,200}$/
 
 export interface AttentionRouteOptions {
@@ -38,13 +37,12 @@ export function attentionRoutes(options: AttentionRouteOptions): Route[] {
   const { db, perform, audit, clock, readAttention, flush } = options
   return [
     implement(operations.attention, async (call) => {
-      const waitMs = db.fault() === undefined ? WAIT_MS : WAIT_AWAY_MS
-      const noDelays: ReadonlyMap<string, number> = new Map()
       const listed = store.listDelays(db, readerOf(call), clock.now())
-      const [delays = noDelays] = await Promise.all([
-        resolveWithin(waitMs, whileAvailable(listed, noDelays)),
-        resolveWithin(waitMs, flush()),
-      ])
+      const read = Promise.all([whileAvailable(listed, NO_DELAYS), flush()])
+      let prepared: Awaited<typeof read> | undefined
+      do prepared = await resolveWithin(WAIT_AWAY_MS, read)
+      while (!prepared && db.fault() === undefined)
+      const delays = prepared?.[0] ?? NO_DELAYS
       const items = await readAttention()
       const data = items.filter(({ id }) => !delays.has(id))
       const delayed = items.length - data.length
