@@ -7,7 +7,7 @@ import type { NameOfReference } from './references.ts'
 import { type DataRow, type Resource, type ResourceField, STATE_FIELD } from './resource-shapes.ts'
 
 /** The priorities of the first columns; others leave at 1600 px. */
-const PRIORITIES: readonly (2 | 3 | 4)[] = [2, 2, 3, 3, 4, 4]
+const PRIORITIES: readonly (2 | 3 | 4)[] = [2, 2, 3, 3, 4, 4, 4]
 /** The columns that a narrow window has under the id. */
 const UNDER_ID = 2
 
