@@ -76,7 +76,7 @@ export const failures = {
   notice_too_short: [422, 'The notice period is too short.'],
   idempotency_key_reused: [422, 'The idempotency key was used for another request.'],
   rate_limited: [429, 'Too many requests. Wait, then retry.'],
-  headers_too_large: [431, 'The request headers are too large.'],
+  headers_too_large: [431, 'The request headers are too large or too many.'],
   internal_error: [500, 'An internal error occurred.'],
   upstream_failed: [502, 'The application behind this API failed.'],
   upstream_invalid: [502, 'The application behind this API sent an invalid response.'],

@@ -121,7 +121,7 @@ export const operatorAdvice: Readonly<Record<FailureCode, OperatorAdvice>> = {
     'open_customer',
     'open_key',
   ),
-  headers_too_large: caller('its headers are larger than the limit.'),
+  headers_too_large: caller('its headers are larger or more than the limit.'),
   internal_error: help('A bug: the log of the process has it under the request id.', 'open_system'),
   upstream_failed: help('The log of the application has the request by its `X-Request-Id`.'),
   upstream_invalid: help('The log names the pointer: correct the application or `output`.'),

@@ -196,7 +196,7 @@ export function createServer(options: ServerOptions): HttpServer {
     return exchange
   }
   const server = createNodeServer(options.tls, limits)
-  // One more, by which `request-head.ts` finds that there are too many.
+  // Node 24 ignores further lines; by one more, `request-head.ts` finds that there are too many.
   server.maxHeadersCount = headerLines + 1
   const errorOptions: ParserErrorOptions = {
     log,

@@ -267,7 +267,7 @@ const problems: Readonly<Record<ErrorStatus, string>> = {
   422: 'The body is invalid; `errors` has the pointers.',
   424: 'The request depends on another one, which failed.',
   429: 'Too many requests; see `Retry-After`.',
-  431: 'The headers are too large.',
+  431: 'The headers are too large or too many.',
   500: 'The server has failed. The log explains it by the id of the request.',
   502: 'A service that the request needs failed, or is unreachable.',
   503: 'The server is overloaded, or shutting down. Retry later.',
