@@ -62,20 +62,35 @@ export interface TurnOptions {
 }
 
 /** Runs a body in the turn of a member of a key. */
-export type TakeMemberTurn = <T>(
-  member: TurnKey,
-  key: TurnKey,
-  body: () => Promise<T>,
-) => Promise<T>
+export interface TakeMemberTurn {
+  <T>(member: TurnKey, key: TurnKey, body: () => Promise<T>): Promise<T>
+  /** Throws `overloaded` if a body of this member would be rejected. */
+  refuseIfFull(member: TurnKey, key: TurnKey): void
+  /** See `TakeTurn`. */
+  waitingCount(): number
+}
 
 /**
- * Returns turns of keys with members. Each member has one body at a time in the queue of its key,
- * so that none fills it.
+ * Returns turns of keys with members. Each member has at most `perKey` bodies at a time in the
+ * queue of its key, so that none fills it.
  */
 export function createMemberTurns(slots: number, options: TurnOptions = {}): TakeMemberTurn {
-  const members = createTurns(Number.POSITIVE_INFINITY)
+  const { rests, ...bounds } = options
+  const members = createTurns(Number.POSITIVE_INFINITY, bounds)
   const keys = createTurns(slots, options)
-  return (member, key, body) => members(member, () => keys(key, body))
+  const now = () => rests?.clock.elapsedMs() ?? 0
+  const refuseIfFull = (member: TurnKey, key: TurnKey) => {
+    members.refuseIfFull(member)
+    keys.refuseIfFull(key)
+  }
+  const take = <T>(member: TurnKey, key: TurnKey, body: () => Promise<T>): Promise<T> => {
+    const sinceMs = now()
+    return members(member, () => {
+      if (now() - sinceMs > WAIT_MAX_MS) throw overloadFailure(0)
+      return keys(key, body)
+    })
+  }
+  return Object.assign(take, { refuseIfFull, waitingCount: keys.waitingCount })
 }
 
 /** Returns a function that runs `body` in one of `slots` slots when it is the turn of `key`. */

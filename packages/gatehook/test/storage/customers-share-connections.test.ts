@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { databases, freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
+import { backendGroup, jobGroup, personGroup } from '../../src/kernel/caller-group.ts'
+import { scopeOf } from '../../src/kernel/principal.ts'
 import { connectionShares } from '../../src/platform/storage/connection-turns.ts'
 import type { Database, Reader, Tx } from '../../src/platform/storage/database.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
@@ -65,6 +67,35 @@ for (const [name, wait] of waits) {
     gate.resolve()
     await Promise.all([held, ...waiting])
     assert.equal((await db.get(sql`SELECT n FROM rows_of WHERE customer = 1`))!.n, 31)
+  })
+}
+
+/** The uses of connections that take turns, by a group of callers. */
+const turns: Readonly<
+  Record<string, (db: Database, group: string, body: Use) => Promise<unknown>>
+> = {
+  snapshot: (db, customer, body) => db.snapshot(body, { customer }),
+  'long read': (db, customer, body) => db.longRead(customer, body),
+  write: (db, customer, body) => db.write(body, { customer }),
+}
+type Use = (reader: Reader) => Promise<unknown>
+
+for (const [name, use] of Object.entries(turns)) {
+  test(`all groups of a customer wait, and another customer is served: ${name}`, async (t) => {
+    const db = await postgres.open(t)
+    const gate = Promise.withResolvers<void>()
+    const [live, testMode] = [scopeOf(1, 'live'), scopeOf(1, 'test')]
+    const groups = [backendGroup, personGroup, jobGroup].flatMap((group) => [
+      group(live),
+      group(testMode),
+    ])
+    const waiting = groups.flatMap((group) =>
+      Array.from({ length: 8 }, () => use(db, group, () => gate.promise)),
+    )
+    const other = backendGroup(scopeOf(2, 'live'))
+    assert.equal(await use(db, other, async () => 'served'), 'served')
+    gate.resolve()
+    await Promise.all(waiting)
   })
 }
 

@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
+import {
+  backendGroup,
+  createGroupTurns,
+  jobGroup,
+  personGroup,
+} from '../../src/kernel/caller-group.ts'
 import { Failure } from '../../src/kernel/failure.ts'
+import { scopeOf } from '../../src/kernel/principal.ts'
 import { createShare } from '../../src/kernel/share.ts'
 import { createTurns } from '../../src/kernel/turns.ts'
 import { prepareStatement } from '../../src/platform/storage/sql.ts'
@@ -175,4 +182,45 @@ eachDatabase('a walk is a snapshot, and other reads do not wait for it', async (
     /missing/,
   )
   assert.equal(Number((await db.longRead(1, (reader) => reader.get(count)))!.n), 1)
+})
+
+test('the groups of callers of a customer share its slots, and none fills its queue', async () => {
+  const turns = createGroupTurns(3)
+  const started: string[] = []
+  const ends: (() => void)[] = []
+  const use = (group: string, name: string) =>
+    turns(group, () => {
+      started.push(name)
+      return new Promise<void>((resolve) => void ends.push(resolve))
+    })
+  const [live, testMode] = [scopeOf(1, 'live'), scopeOf(1, 'test')]
+  const all = ['p1', 'p2', 'p3'].map((name) => use(personGroup(live), name))
+  all.push(use(backendGroup(live), 'k1'), use(backendGroup(testMode), 't1'))
+  all.push(use(jobGroup(live), 'j1'), use(backendGroup(scopeOf(2, 'live')), 'other'))
+  const settle = () => new Promise((resolve) => setImmediate(resolve))
+  await settle()
+  assert.deepEqual(started, ['p1', 'other'])
+  while (ends.length > 0) {
+    ends.shift()!()
+    await settle()
+  }
+  await Promise.all(all)
+  assert.deepEqual(started, ['p1', 'other', 'k1', 't1', 'j1', 'p2', 'p3'])
+})
+
+test('a group whose customer rests for long is rejected, also in its own queue', async () => {
+  const time = { ms: 0 }
+  const clock = { elapsedMs: () => time.ms }
+  const rests = { ...createShare({ clock, part: 0.1 }), clock, after: () => {} }
+  const turns = createGroupTurns(2, { rests })
+  const overloaded = (error: unknown) => error instanceof Failure && error.code === 'overloaded'
+  const group = backendGroup(scopeOf(1, 'live'))
+  const work = turns(group, async () => {
+    time.ms += 11_000
+  })
+  const late = turns(group, async () => 'late')
+  await work
+  await assert.rejects(late, overloaded)
+  assert.throws(() => turns.refuseIfFull(personGroup(scopeOf(1, 'live'))), overloaded)
+  turns.refuseIfFull(backendGroup(scopeOf(2, 'live')))
 })

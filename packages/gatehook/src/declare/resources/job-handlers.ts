@@ -2,6 +2,7 @@
 import { envelope } from '../../history/events/event.ts'
 import { findEvent, type RecordEvent } from '../../history/events/store.ts'
 import { listCustomers } from '../../identity/access/customer-reader.ts'
+import { jobGroup } from '../../kernel/caller-group.ts'
 import { modeOf, type Principal, type Scope, scopeOf } from '../../kernel/principal.ts'
 import type { EventHandlers } from '../../outbound/jobs/event-jobs.ts'
 import {
@@ -211,7 +212,8 @@ function createAccess(
   { db, record }: JobHandlerDeps,
   { principal, caller, words, steps: { steps, calls }, writing }: AccessParts,
 ) {
-  const { scope, customer, subject } = principal
+  const { scope, subject } = principal
+  const customer = jobGroup(scope)
   const actor = { kind: 'system', id: `job ${subject}` } as const
   const reach: ReachOf = () => ({ scope, owner: undefined, principal })
   return {

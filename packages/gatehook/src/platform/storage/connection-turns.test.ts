@@ -1,7 +1,10 @@
 /** §18.1: locks of others delay the transactions of a customer for a bounded time (PostgreSQL). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { backendGroup, personGroup } from '../../kernel/caller-group.ts'
 import { Failure } from '../../kernel/failure.ts'
+import { scopeOf } from '../../kernel/principal.ts'
+import type { TurnKey } from '../../kernel/turns.ts'
 import { connectionShares, createConnectionTurns } from './connection-turns.ts'
 import { LEAST_LOCK_MS, LOCK_MS, LockWait } from './lock-wait.ts'
 
@@ -13,7 +16,7 @@ function openTurns() {
   const clock = { ms: 0, elapsedMs: () => clock.ms }
   const take = createConnectionTurns(SIZE, clock)
   const ends: ((error?: Error) => void)[] = []
-  const begin = (customer = CUSTOMER) => {
+  const begin = (customer: TurnKey = CUSTOMER) => {
     const wait = new LockWait()
     const body = () =>
       new Promise<void>((resolve, reject) => {
@@ -70,6 +73,29 @@ test('customers that wait for the connections of others are counted', async () =
   for (let n = 0; n < 20; n++) begin(2)
   await settle()
   assert.equal(take.waitingCount(), 1)
+  while (ends.length > 0) {
+    ends.shift()!()
+    await settle()
+  }
+  assert.equal(take.waitingCount(), 0)
+})
+
+test('the groups of callers of a customer share its connections, and take turns', async () => {
+  const { take, ends, begin } = openTurns()
+  const { customer: share, customers } = connectionShares(SIZE)
+  const [live, testMode] = [scopeOf(1, 'live'), scopeOf(1, 'test')]
+  for (let n = 0; n < 20; n++) begin(personGroup(live))
+  const keys = [backendGroup(live), backendGroup(testMode)].map((group) => begin(group))
+  await settle()
+  assert.equal(ends.length, share)
+  for (let n = 0; n < 20; n++) begin(backendGroup(scopeOf(2, 'live')))
+  await settle()
+  assert.equal(ends.length, customers, 'another customer has the rest at once')
+  for (const end of ends.splice(0, share)) end()
+  await settle()
+  // The persons arrived first, and have at most their share in the queue of the customer.
+  for (const end of ends.splice(0)) end()
+  assert.deepEqual(await Promise.all(keys.map(({ result }) => result)), ['done', 'done'])
   while (ends.length > 0) {
     ends.shift()!()
     await settle()

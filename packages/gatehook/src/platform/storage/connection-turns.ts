@@ -1,12 +1,14 @@
 /**
  * The connections of PostgreSQL for transactions, by customer. A transaction can wait for a row
  * that another one has locked, or take long, and has its connection meanwhile. So a customer uses a
- * part of the connections, and customers that wait take turns (decision 0068). Contains no SQL.
+ * part of the connections, whatever its groups of callers, and customers that wait take turns
+ * (decision 0068). Contains no SQL.
  */
 import { BoundedMap } from '../../kernel/bounded-map.ts'
+import { createGroupTurns } from '../../kernel/caller-group.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
-import { createTurns, type TurnKey } from '../../kernel/turns.ts'
+import type { TurnKey } from '../../kernel/turns.ts'
 import type { LockWait } from './lock-wait.ts'
 import { isLockTimeout, isTimeout, LockWaitError } from './postgres-errors.ts'
 import { storageUnavailable } from './transaction.ts'
@@ -15,7 +17,7 @@ import { storageUnavailable } from './transaction.ts'
 const CUSTOMER_PART = 0.6
 /** The part that stays free for the engine itself: sign-ins, request limits, background work. */
 const ENGINE_PART = 0.2
-/** Transactions of a customer that wait; further ones are rejected with 503. */
+/** Transactions of a group of callers that wait; further ones are rejected with 503. */
 const WAITING_MAX = 10_000
 /** Customers whose last lock timed out that the process remembers. */
 const STALLS_MAX = 1_000
@@ -46,7 +48,7 @@ export function createConnectionTurns(
   clock: Pick<Clock, 'elapsedMs'>,
 ): TakeConnection {
   const { customers, customer: perKey } = connectionShares(size)
-  const turns = createTurns(customers, { perKey, waitingPerKey: WAITING_MAX })
+  const turns = createGroupTurns(customers, { perKey, waitingPerKey: WAITING_MAX })
   const stalls = new BoundedMap<TurnKey, Stall>(STALLS_MAX)
   const take = <T>(customer: TurnKey | undefined, wait: LockWait, body: () => Promise<T>) => {
     if (customer === undefined) return body()

@@ -2,19 +2,14 @@
  * The database on PostgreSQL: a pool for transactions and pipelined connections for reads.
  * `postgres-session.ts` contains the sessions and their settings.
  */
+import { createGroupTurns } from '../../kernel/caller-group.ts'
 import { wallClock } from '../../kernel/clock.ts'
 import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import { createRecentItems } from '../../kernel/recent-items.ts'
 import { createShare } from '../../kernel/share.ts'
-import {
-  createTurns,
-  type Rests,
-  type TurnKey,
-  type TurnOptions,
-  wakeAfter,
-} from '../../kernel/turns.ts'
+import { type Rests, type TurnKey, type TurnOptions, wakeAfter } from '../../kernel/turns.ts'
 import type { CommitPosition } from './commit-position.ts'
 import { createConnectionTurns, type TakeConnection } from './connection-turns.ts'
 import {
@@ -108,8 +103,8 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
   const { sessions, isDistributed, referenceTables } = await openForTables(target, deps)
   const bounds = boundsOf(sessions.size)
   const guard = createTransactionGuard()
-  const longReadTurns = createTurns(bounds.longReads, { rests: createLongReadRests() })
-  const listTurns = createTurns(bounds.lists, bounds.listsPerCustomer)
+  const longReadTurns = createGroupTurns(bounds.longReads, { rests: createLongReadRests() })
+  const listTurns = createGroupTurns(bounds.lists, bounds.listsPerCustomer)
   const transactions = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
   const requireUsable = (method: string) => {
@@ -219,7 +214,7 @@ function createWrite(
   begin: Begin,
   takeConnection: TakeConnection,
 ): Database['write'] {
-  const admission = createSerialAdmission()
+  const admission = createSerialAdmission(wallClock, wakeAfter)
   const runInGroup = createWriteGroups({
     clock: wallClock,
     runAlone: (change, ...of) => begin(READ_WRITE, change, ...of),
@@ -256,10 +251,11 @@ function createWrite(
     const isRepeated = (attempt: number) => attempt > (violations.size > 0 ? 2 : 1)
     const running = withRetries(SERIALIZABLE_ATTEMPTS_MAX, (attempt) => {
       const sinceMs = wallClock.elapsedMs()
-      return admission.run(customer, { attempt, isRepeated: isRepeated(attempt) }, () => {
+      const takeTurn = <T>(body: () => Promise<T>) => {
         wait.add(wallClock.elapsedMs() - sinceMs)
-        return takeConnection(customer, wait, run)
-      })
+        return takeConnection(customer, wait, body)
+      }
+      return admission.run(customer, { attempt, isRepeated: isRepeated(attempt), takeTurn }, run)
     })
     deps.track(running)
     return running

@@ -1,50 +1,81 @@
 /**
  * Admits serializable transactions of this process. First runs are concurrent. A repeated run is
  * alone among those of its customer, whose rows it conflicts with, and after another repetition
- * alone in this process. So the conflicts of one customer delay no other (decision 0068). Contains
- * no database access.
+ * for a short time alone in this process. So the conflicts of one customer delay no other (decision
+ * 0068). Contains no database access.
  */
-import type { TurnKey } from '../../kernel/turns.ts'
+import { customerOfGroup } from '../../kernel/caller-group.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { createShare } from '../../kernel/share.ts'
+import type { Rests, TurnKey } from '../../kernel/turns.ts'
 
 /** From this attempt on, a run is alone in this process: indexes of small tables share pages. */
 const ALONE_IN_PROCESS = 3
+/** Others wait for a run that is alone, and it waits for them, at most for this time. */
+export const ALONE_MAX_MS = 200
+/** The part of the time in which one customer has the process alone, after a burst. */
+const ALONE_PART = 0.1
+const ALONE_BURST_MS = 1_000
 
-export interface SerialAdmission {
-  /**
-   * Runs `body`, the run number `attempt` of a transaction.
-   *
-   * @param isRepeated whether the run has to be alone
-   */
-  run<T>(
-    customer: TurnKey | undefined,
-    run: { readonly attempt: number; readonly isRepeated: boolean },
-    body: () => Promise<T>,
-  ): Promise<T>
+type RunBody = <T>(body: () => Promise<T>) => Promise<T>
+
+interface SerialRun {
+  /** The number of the run of its transaction. */
+  readonly attempt: number
+  /** Whether the run has to be alone. */
+  readonly isRepeated: boolean
+  /** Runs a body in the turn of the customer: a queue of its own. */
+  readonly takeTurn: RunBody
 }
 
-export function createSerialAdmission(): SerialAdmission {
+export interface SerialAdmission {
+  /** Runs `body`, a run of a transaction of `group`: the callers of a customer. */
+  run<T>(group: TurnKey | undefined, run: SerialRun, body: () => Promise<T>): Promise<T>
+}
+
+export function createSerialAdmission(
+  clock: Pick<Clock, 'elapsedMs'>,
+  after: Rests['after'],
+): SerialAdmission {
   const everyone = createSharedLock()
   const locks = new Map<TurnKey | undefined, SharedLock>()
+  const share = createShare({ clock, part: ALONE_PART, burstMs: ALONE_BURST_MS })
   const lockOf = (customer: TurnKey | undefined): SharedLock => {
     let lock = locks.get(customer)
     if (!lock) locks.set(customer, (lock = createSharedLock(() => locks.delete(customer))))
     return lock
   }
+  const aloneInProcess = async <T>(key: TurnKey, body: () => Promise<T>): Promise<T> => {
+    if (share.restMs(key) > 0) return everyone.together(body)
+    const sinceMs = clock.elapsedMs()
+    const limit = new Promise<void>((resolve) => after(ALONE_MAX_MS, resolve))
+    try {
+      return await everyone.alone(body, limit)
+    } finally {
+      share.addWork(key, Math.min(clock.elapsedMs() - sinceMs, ALONE_MAX_MS))
+    }
+  }
   return {
-    run(customer, { attempt, isRepeated }, body) {
+    run(group, { attempt, isRepeated, takeTurn }, body) {
+      const customer = group === undefined ? undefined : customerOfGroup(group)
       const lock = lockOf(customer)
-      if (!isRepeated) return lock.together(() => everyone.together(body))
-      const admit = attempt < ALONE_IN_PROCESS ? everyone.together : everyone.alone
-      return lock.alone(() => admit(body))
+      // The lock of the process is the last one: no holder waits in the queue of its customer.
+      const together = () => takeTurn(() => everyone.together(body))
+      if (!isRepeated) return lock.together(together)
+      if (attempt < ALONE_IN_PROCESS) return lock.alone(together)
+      return lock.alone(() => takeTurn(() => aloneInProcess(customer ?? '', body)))
     },
   }
 }
 
 interface SharedLock {
   /** Runs `body` beside others, after the bodies that arrived earlier and run alone. */
-  together<T>(body: () => Promise<T>): Promise<T>
-  /** Runs `body` after all bodies that arrived earlier, and before those that arrive later. */
-  alone<T>(body: () => Promise<T>): Promise<T>
+  together: RunBody
+  /**
+   * Runs `body` after all bodies that arrived earlier, and before those that arrive later. Once
+   * `limit` resolves, neither waits for the other.
+   */
+  alone<T>(body: () => Promise<T>, limit?: Promise<void>): Promise<T>
 }
 
 /**
@@ -71,10 +102,11 @@ function createSharedLock(onFree: () => void = () => {}): SharedLock {
       others.add(endOf(running, (end) => others.delete(end)))
       return running
     },
-    alone(body) {
-      const running = Promise.all([last, ...others]).then(body)
+    alone(body, limit) {
+      const earlier: Promise<unknown> = Promise.all([last, ...others])
+      const running = (limit ? Promise.race([earlier, limit]) : earlier).then(body)
       others = new Set()
-      last = endOf(running, (end) => {
+      last = endOf(limit ? Promise.race([running, limit]) : running, (end) => {
         if (last === end) last = undefined
       })
       return running

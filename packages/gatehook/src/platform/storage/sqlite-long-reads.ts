@@ -3,8 +3,8 @@
  * The thread that serves requests never waits for them.
  */
 import { Worker } from 'node:worker_threads'
-import { customerOfGroup } from '../../kernel/caller-group.ts'
-import { createMemberTurns, type TurnKey } from '../../kernel/turns.ts'
+import { createGroupTurns } from '../../kernel/caller-group.ts'
+import type { TurnKey } from '../../kernel/turns.ts'
 import type { Reader, Row, Statement, Value } from './database.ts'
 import { translateSqliteError } from './sqlite-errors.ts'
 import type { LongReadCommand, LongReadResult } from './sqlite-long-read-worker.ts'
@@ -95,7 +95,7 @@ export interface SqliteLongReads {
 
 /** Creates the long reads of a database. `file`: its absolute path. */
 export function createLongReads(file: string, guard: TransactionGuard): SqliteLongReads {
-  const takeTurn = createMemberTurns(THREADS_MAX)
+  const takeTurn = createGroupTurns(THREADS_MAX)
   const free = new Set<LongReadThread>()
   const running = new Set<Promise<unknown>>()
   const longRead = async <T>(read: (reader: Reader) => Promise<T>): Promise<T> => {
@@ -117,7 +117,7 @@ export function createLongReads(file: string, guard: TransactionGuard): SqliteLo
   }
   return {
     take(group, read) {
-      const result = takeTurn(group, customerOfGroup(group), () => longRead(read))
+      const result = takeTurn(group, () => longRead(read))
       running.add(result)
       const onEnd = () => running.delete(result)
       result.then(onEnd, onEnd)
