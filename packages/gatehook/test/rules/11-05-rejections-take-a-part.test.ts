@@ -29,11 +29,11 @@ function open() {
   return { time, refusals, delayMs }
 }
 
-test('connections that send the next request after each rejection get 250 per second', () => {
+test('connections that send the next request after each rejection get 125 per second', () => {
   for (const addresses of [1, 7, 100_000]) {
     const { time, delayMs } = open()
     const [from, until] = [time.ms, time.ms + 10_000]
-    const dueMs = Array.from({ length: 40 }, () => from)
+    const dueMs = Array.from({ length: 20 }, () => from)
     let count = 0
     for (; ; count++) {
       time.ms = Math.min(...dueMs)
@@ -42,8 +42,8 @@ test('connections that send the next request after each rejection get 250 per se
       assert.ok(delay <= 1_000, String(delay))
       dueMs[dueMs.indexOf(time.ms)]! += 0.4 + delay
     }
-    // Those of 10 s and of the pause before.
-    const most = (addresses === 1 ? 62.5 : 250) * 11
+    // Those of 10 s and of the 2 s before.
+    const most = (addresses === 1 ? 31.25 : 125) * 12
     assert.ok(count > most / 2 && count < 1.3 * most, `${addresses}: ${count}`)
   }
 })

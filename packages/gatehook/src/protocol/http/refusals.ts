@@ -11,7 +11,7 @@ import { ownerOf } from './owner.ts'
 /** The time of this thread for a rejection, with the connection that it often has to itself. */
 const REFUSAL_MS = 0.4
 /** The part of the time for all rejections of requests without a credential. */
-const PART = 0.1
+const PART = 0.05
 /** An address, or the callers of a customer, has this fraction of it. */
 const CALLERS = 4
 /** Rejections without delay after a pause: 250, of one address a quarter. */
