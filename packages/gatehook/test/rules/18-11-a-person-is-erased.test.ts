@@ -20,8 +20,8 @@ const OTHER = 'other'
 
 /** Values that cannot contain a word, by the word of their person. */
 const VALUES: Readonly<Record<string, Readonly<Record<string, string | number>>>> = {
-  [WORD]: { tax: 40_954_696_475, born: '1987-03-04T05:06:07.890Z', naps: 'PT3H47M' },
-  [OTHER]: { tax: 71_352_008_812, born: '1991-09-10T11:12:13.141Z', naps: 'PT1H52M' },
+  [WORD]: { tax: 40_954_696_475, born: '1987-03-04T05:06:07.890Z', naps: 'PT13H47M29S' },
+  [OTHER]: { tax: 71_352_008_812, born: '1991-09-10T11:12:13.141Z', naps: 'PT11H52M38S' },
 }
 /** A text that is long at its end, where the word is no whole word. */
 const bioOf = (word: string) => `${'x'.repeat(70)} ${word}${'y'.repeat(300)}`

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PersonValues, ValueSearch } from '../../src/operate/erasure/person-values.ts'
+import { valuesOfRequest } from '../../src/operate/monitoring/request-values.ts'
 
 const valuesOf = (kind: 'name' | 'other', ...values: readonly unknown[]) => {
   const person = new PersonValues({ id: '1', resource: 'members' })
@@ -31,7 +32,7 @@ test('a long sign-in name is found in an audit row', () => {
   const name = `${'a'.repeat(60)}@${'b'.repeat(60)}.example`
   const values = valuesOf('name', name)
   assert.equal(values.isName(name.toUpperCase()), true)
-  assert.equal(values.isNamedIn(JSON.stringify({ before: { email: name } })), true)
+  assert.equal(values.isAddressIn(JSON.stringify({ before: { email: name } })), true)
   assert.equal(values.isName(`c${name}`), false)
 })
 
@@ -61,7 +62,7 @@ test('a name that may be a word of others is found as a whole text, except in lo
   const inner = JSON.stringify({ body: JSON.stringify({ name: 'York' }) })
   for (const text of ['York', '{"name":"york"}', '["a","YORK"]', inner])
     assert.deepEqual([values.names(text), values.identifies(text)], [true, true], text)
-  assert.equal(values.isNamedIn('{"before":{"name":"York"}}'), true)
+  assert.equal(values.isAddressIn('{"before":{"name":"York"}}'), false)
   assert.equal(values.mentions('Dear New York'), true)
   assert.equal(values.identifies('{"street":"Park Lane"}'), false)
   const long = valuesOf('name', 'york.of.penn')
@@ -126,4 +127,33 @@ test('150 values that repeat one character cost the steps of one', () => {
     assert.equal(search.isIn(`${text}%b`), false)
     assert.ok(search.steps <= 24 * text.length, `${unit}${end}: ${search.steps}`)
   }
+})
+
+test('no word that a customer chooses equals a value in the data of others', () => {
+  const words = ['admin', 'order.created', '/api/v2/users', 'charset=utf-8', 'application/json']
+  const values = valuesOf('name', ...words, 'Ann@example.com')
+  values.add('other', ['created_at', 'administrator', 'Nettle Street 5', 40_954_696_475])
+  for (const word of [...words, 'created_at', 'administrator', 'created_at 1']) {
+    assert.equal(values.isDistinct(word), false, word)
+  }
+  for (const value of ['ann@example.com', 'nettle street 5', '40954696475', 40_954_696_475]) {
+    assert.equal(values.isDistinct(value), true, String(value))
+  }
+  assert.equal(values.isDistinct('Dear ann@example.com'), false)
+})
+
+test('a request carries the values of its path and bodies, not the words of its route', () => {
+  const carried = (path: string, exchange: object | null, error: string | null = null) => [
+    ...valuesOfRequest({
+      ...{ path, route: '/admin/users/:id', error },
+      exchange: exchange && JSON.stringify(exchange),
+    }),
+  ]
+  assert.deepEqual(carried('/admin/users/a%20b?x=c%2Bd&y=e+f,g', null), [
+    ...['a b', 'c+d', 'e+f,g', 'e+f', 'g', 'e f,g', 'e f', 'g'],
+  ])
+  const exchange = { headers: { a: 'b' }, body: { c: ['d', 5] }, answer: { body: { e: 'f' } } }
+  assert.deepEqual(carried('/admin/users', exchange), ['', 'd', 5, 'f'])
+  assert.deepEqual(carried('/admin/users', exchange, 'not_found'), ['', 'd', 5])
+  assert.deepEqual(carried('/admin/users/%zz?%ff', null).length, 2)
 })

@@ -1,5 +1,14 @@
 /** The audit trail: rows, and the chain of hashes that links them. */
-import { byScope, bytes, int, serial, type Table, text } from '../../platform/storage/table.ts'
+import type { Value } from '../../platform/storage/database.ts'
+import {
+  byScope,
+  bytes,
+  int,
+  type PersonTrace,
+  serial,
+  type Table,
+  text,
+} from '../../platform/storage/table.ts'
 
 /** They contain no name, and a restore reads them. */
 const OF_ERASURE = /^person\.(erased?|export)$/
@@ -8,6 +17,12 @@ const ON_PERSON = /^(person\.|login\.|session\.end_all$|portal\.)/
 
 /** Actors whose names are their own, also if a person signs in by the same one. */
 const OF_OTHERS = /^(operator|key|client|workload|cli)$/
+
+/** Whether the person did an operation, or it was done on the person. */
+const concerns = (row: Readonly<Record<string, Value>>, person: PersonTrace): boolean =>
+  !OF_ERASURE.test(String(row.action)) &&
+  ((row.actor_kind === 'person' && row.actor_id === person.id) ||
+    (ON_PERSON.test(String(row.action)) && row.target === person.id))
 
 const auditTrail: Table = {
   name: 'gh_audit',
@@ -42,14 +57,13 @@ const auditTrail: Table = {
   belongs: { ...byScope, outlives: true },
   ofPerson: {
     columns: ['actor_kind', 'actor_id', 'action', 'target', 'actor_name', 'detail'],
-    isOf: ({ actor_kind, actor_id, action, target, actor_name, detail }, person) =>
-      !OF_ERASURE.test(String(action)) &&
-      ((actor_kind === 'person' && actor_id === person.id) ||
-        (ON_PERSON.test(String(action)) && target === person.id) ||
-        (!OF_OTHERS.test(String(actor_kind)) && person.isName(actor_name)) ||
-        person.isNamedIn(detail)),
+    isOf: (row, person) =>
+      concerns(row, person) ||
+      (!OF_ERASURE.test(String(row.action)) &&
+        ((!OF_OTHERS.test(String(row.actor_kind)) && person.isName(row.actor_name)) ||
+          person.isAddressIn(row.detail))),
     effect: 'clear',
-    isOfOperators: true,
+    inRowsOfOthers: { columns: ['actor_kind', 'actor_id', 'action', 'target'], isOf: concerns },
   },
   indexes: {
     id: { on: 'id', unique: true, serves: 'a row by its id' },

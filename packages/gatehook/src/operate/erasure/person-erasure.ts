@@ -123,8 +123,8 @@ async function runErasure(
   const person = { scope, id }
   const stepsOf = state.pass === 0 ? collectingSteps : erasingSteps
   const place = placeOf(person, customer!)
-  const operators = { ...(await findCustomer(deps.db, DEFAULT_CUSTOMER))!, hasUnowned: true }
-  const steps = stepsOf(deps, person, { place, operators, values }).map((step) => ({
+  const others = { ...(await findCustomer(deps.db, DEFAULT_CUSTOMER))!, hasUnowned: true }
+  const steps = stepsOf(deps, person, { place, others, values }).map((step) => ({
     ...step,
     async slice(position: Parameters<typeof step.slice>[0]) {
       const result = await step.slice(position)

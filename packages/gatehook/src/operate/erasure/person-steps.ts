@@ -22,9 +22,11 @@ import {
   CustomerRows,
   type OwnedPlace,
   type OwnedTable,
+  type RowPage,
   type RowPosition,
 } from '../../platform/storage/customer-rows.ts'
-import type { Database, Reader, Tx, Value } from '../../platform/storage/database.ts'
+import type { Database, Reader, Statement, Tx, Value } from '../../platform/storage/database.ts'
+import type { PersonRows } from '../../platform/storage/table.ts'
 import { deleteLostResponse } from '../../protocol/idempotency/store.ts'
 import {
   idempotencyRecords,
@@ -32,7 +34,7 @@ import {
   responseRow,
 } from '../../protocol/idempotency/tables.ts'
 import type { PersonValues } from './person-values.ts'
-import { type RowPlace, SLICE_ROWS, tableSlices, type WalkStep } from './slices.ts'
+import { type RowPlace, SLICE_ROWS, type TableWalk, tableSlices, type WalkStep } from './slices.ts'
 
 export interface PersonStepDeps extends BodyRenderer {
   readonly db: Database
@@ -46,8 +48,8 @@ export interface PersonStepDeps extends BodyRenderer {
 interface ErasurePlaces {
   /** The rows of the customer and mode of the person. */
   readonly place: OwnedPlace
-  /** The rows of operators, and of callers that were not identified. */
-  readonly operators: OwnedPlace
+  /** The rows of the default customer, of operators, and of callers that were not identified. */
+  readonly others: OwnedPlace
   readonly values: PersonValues
 }
 
@@ -72,11 +74,21 @@ export function rowPages(reader: Reader, place: OwnedPlace, table: OwnedTable) {
   }
 }
 
-const isRowOf = (table: OwnedTable, columns: readonly string[], values: PersonValues) => {
-  const { columns: read, isOf } = table.ofPerson!
-  const places = read.map((name) => [name, columns.indexOf(name)] as const)
-  return (cells: readonly Value[]) =>
-    isOf(Object.fromEntries(places.map(([name, at]) => [name, cells[at]!])), values)
+/** Returns the walk of the rows that have data of the person, and what it changes in them. */
+function walkOf(
+  table: OwnedTable,
+  { columns, isOf }: Pick<PersonRows, 'columns' | 'isOf'>,
+  values: PersonValues,
+  change: (rows: CustomerRows, page: RowPage['rows']) => Statement,
+): TableWalk {
+  const rows = new CustomerRows(table, columns)
+  const places = columns.map((name) => [name, rows.columns.indexOf(name)] as const)
+  return {
+    rows,
+    has: (cells) =>
+      isOf(Object.fromEntries(places.map(([name, at]) => [name, cells[at]!])), values),
+    statement: (page) => change(rows, page),
+  }
 }
 
 /** Returns the steps that collect the values of the person. */
@@ -138,7 +150,7 @@ export const recordedEvent = ({ type, collection, shape, object, subject }: Name
 export function erasingSteps(
   deps: PersonStepDeps,
   person: PersonPlace,
-  { place, operators, values }: ErasurePlaces,
+  { place, others, values }: ErasurePlaces,
 ): WalkStep[] {
   const { db, personal, tables } = deps
   return [
@@ -151,28 +163,34 @@ export function erasingSteps(
     rowStep(db, place, jobs, async (row) => erasedJob(deps, person, values, row)),
     rowStep(db, place, idempotencyRecords, async (row) => erasedResponse(deps, values, row)),
     rowStep(db, place, steps, (row) => erasedStep(db, person, row)),
-    ...tables.flatMap((table) => tableSteps(deps, table, { place, operators, values })),
+    ...tables.flatMap((table) => tableSteps(deps, table, { place, others, values })),
   ]
 }
 
 function tableSteps(
   deps: PersonStepDeps,
   table: OwnedTable,
-  { place, operators, values }: ErasurePlaces,
+  { place, others, values }: ErasurePlaces,
 ): WalkStep[] {
   if (!table.ofPerson) return []
-  const { columns, effect, isOfOperators } = table.ofPerson
-  const rows = new CustomerRows(table, columns)
-  const walk = {
-    rows,
-    has: isRowOf(table, rows.columns, values),
-    statement: (page: Parameters<typeof rows.removal>[0]) =>
-      rows[effect === 'clear' ? 'clearing' : 'removal'](page, deps.db.name),
-  }
+  const { effect, inRowsOfOthers } = table.ofPerson
+  const database = deps.db.name
+  const walk = walkOf(table, table.ofPerson, values, (rows, page) =>
+    rows[effect === 'clear' ? 'clearing' : 'removal'](page, database),
+  )
   const { name } = table
-  const step = { name, slice: tableSlices(deps, place, walk) }
-  if (!isOfOperators) return [step]
-  return [step, { name: `${name} of operators`, slice: tableSlices(deps, operators, walk) }]
+  const own = { name, slice: tableSlices(deps, place, walk) }
+  if (!inRowsOfOthers) return [own]
+  const { cleared } = inRowsOfOthers
+  const ofOthers = walkOf(table, inRowsOfOthers, values, (rows, page) =>
+    rows.clearing(page, database, cleared),
+  )
+  return [
+    own,
+    // Operators work on data of the customer, too.
+    { name: `${name} of operators`, slice: tableSlices(deps, place, ofOthers) },
+    { name: `${name} outside the customer`, slice: tableSlices(deps, others, ofOthers) },
+  ]
 }
 
 type RowErasure = (tx: Tx) => Promise<unknown>

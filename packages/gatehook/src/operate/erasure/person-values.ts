@@ -74,6 +74,16 @@ const isAddress = (value: string): boolean => value.includes('@')
 const isIdentifying = (value: string): boolean =>
   value.length >= IDENTIFYING_LENGTH || isAddress(value)
 
+/**
+ * Whether no word of an interface equals the value: `order.created`, `/api/v2/users`,
+ * `application/json`, whatever values a customer chooses for its persons.
+ */
+const isDistinctive = (value: string): boolean =>
+  isAddress(value) ||
+  (value.length >= IDENTIFYING_LENGTH && (/[\s\u0080-\uffff]/.test(value) || DIGITS.test(value)))
+/** Three digits are no version. */
+const DIGITS = /\d.*\d.*\d/s
+
 /** The value as the whole text of a member. */
 const asWholeText = (value: string): string => JSON.stringify(value)
 
@@ -188,9 +198,9 @@ export class PersonValues implements PersonTrace, PersonFindings {
     return kind === 'names' ? exactNames : [...exactNames, ...others.filter(isIdentifying)]
   }
 
-  isNamedIn(json: Value | undefined): boolean {
+  isAddressIn(json: Value | undefined): boolean {
     if (typeof json !== 'string' || !this.names(json)) return false
-    return textsOf(JSON.parse(json)).some((text) => this.isName(text))
+    return textsOf(JSON.parse(json)).some((text) => isAddress(text) && this.isName(text))
   }
 
   isName(text: Value | undefined): boolean {
@@ -214,6 +224,10 @@ export class PersonValues implements PersonTrace, PersonFindings {
     if (typeof value === 'number' && text.length < IDENTIFYING_LENGTH) return false
     const part = partOf(text)
     return this.#names.has(part) || this.#others.has(part)
+  }
+
+  isDistinct(value: string | number): boolean {
+    return isDistinctive(String(value)) && this.is(value)
   }
 
   stored(): StoredPersonValues {

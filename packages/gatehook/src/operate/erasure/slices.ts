@@ -116,7 +116,7 @@ interface SliceDeps {
   readonly monitoring: RowPlace
 }
 
-interface TableWalk {
+export interface TableWalk {
   readonly rows: CustomerRows
   /** Returns the statement that changes rows of one owner. */
   readonly statement: (page: RowPage['rows']) => Statement

@@ -6,7 +6,22 @@
  * from `at`, in epoch seconds, on one node. Absent values are '', so that they can be part of a
  * key.
  */
-import { byCustomer, int, real, type Table, text } from '../../platform/storage/table.ts'
+import type { Value } from '../../platform/storage/database.ts'
+import {
+  byCustomer,
+  int,
+  type PersonTrace,
+  real,
+  type Table,
+  text,
+} from '../../platform/storage/table.ts'
+import type { RequestRecord } from './request-record.ts'
+import { valuesOfRequest } from './request-values.ts'
+
+/** Whether the person sent a request, or it concerns the row of the person. */
+const concerns = (row: Readonly<Record<string, Value>>, person: PersonTrace): boolean =>
+  (row.caller_kind === 'person' && row.caller_id === person.id) ||
+  row.object === `${person.resource}/${person.id}`
 
 const loggedRequests: Table = {
   name: 'gh_monitoring_requests',
@@ -43,14 +58,20 @@ const loggedRequests: Table = {
   place: 'local',
   belongs: byCustomer,
   ofPerson: {
-    columns: ['caller_kind', 'caller_id', 'object', 'caller_name', 'path', 'exchange'],
-    isOf: ({ caller_kind, caller_id, object, ...texts }, person) =>
-      (caller_kind === 'person' && caller_id === person.id) ||
-      object === `${person.resource}/${person.id}` ||
-      person.mentions(texts.caller_name, texts.path, texts.exchange) ||
-      person.isSearchedBy(texts.path),
+    columns: ['kind', 'caller_kind', 'caller_id', 'object', 'caller_name', 'path', 'exchange'],
+    isOf: (row, person) =>
+      row.kind !== 'admin' &&
+      (concerns(row, person) ||
+        person.mentions(row.caller_name, row.path, row.exchange) ||
+        person.isSearchedBy(row.path)),
     effect: 'delete',
-    isOfOperators: true,
+    inRowsOfOthers: {
+      columns: ['caller_kind', 'caller_id', 'object', 'path', 'route', 'error', 'exchange'],
+      isOf: (row, person) =>
+        concerns(row, person) ||
+        valuesOfRequest(row as unknown as RequestRecord).some((value) => person.isDistinct(value)),
+      cleared: { path: `CASE route WHEN '*' THEN '/…' ELSE route END`, exchange: 'NULL' },
+    },
   },
   indexes: {
     id: { on: 'id', serves: 'a request by its id' },

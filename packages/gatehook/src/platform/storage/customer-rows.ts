@@ -86,6 +86,14 @@ const tuple = (columns: readonly string[]) =>
   columns.length === 1 ? list(columns) : `(${list(columns)})`
 const marks = (count: number) => (count === 1 ? '?' : `(${Array(count).fill('?').join(', ')})`)
 
+/** Returns the SQL of cleared personal columns. */
+const clearedForm = ({ columns }: OwnedTable): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(columns)
+      .filter(([, { content }]) => content === 'personal')
+      .map(([name, { fallback }]) => [name, fallback === undefined ? 'NULL' : `'${fallback}'`]),
+  )
+
 /** Reads and deletes the rows of a customer in one table. */
 export class CustomerRows {
   readonly table: OwnedTable
@@ -203,16 +211,21 @@ export class CustomerRows {
     return prepareStatement(`DELETE FROM ${quote(this.table.name)} WHERE ${where}`)(values)
   }
 
-  /** Returns the statement that clears the personal columns of rows of a page. */
-  clearing(rows: RowPage['rows'], database: Database['name']): Statement {
-    const { name, columns } = this.table
+  /**
+   * Returns the statement that clears columns of rows of a page.
+   *
+   * @param cleared - SQL by column. Default: the personal ones become null, or their default
+   */
+  clearing(
+    rows: RowPage['rows'],
+    database: Database['name'],
+    cleared: Readonly<Record<string, string>> = clearedForm(this.table),
+  ): Statement {
+    const { name } = this.table
     const { where, values } = this.#oneOf(rows, database)
-    const cleared = Object.entries(columns).filter(([, { content }]) => content === 'personal')
-    const literals = cleared.map(([personal, { fallback }]) =>
-      fallback === undefined ? [personal, 'NULL'] : [personal, `'${fallback}'`],
-    )
-    const sets = literals.map(([personal, literal]) => `${personal} = ${literal}`)
-    const differs = literals.map(([personal, literal]) => `${personal} IS DISTINCT FROM ${literal}`)
+    const columns = Object.entries(cleared)
+    const sets = columns.map(([column, form]) => `${column} = ${form}`)
+    const differs = columns.map(([column, form]) => `${column} IS DISTINCT FROM ${form}`)
     const text =
       `UPDATE ${quote(name)} SET ${sets.join(', ')} ` +
       `WHERE ${where} AND (${differs.join(' OR ')})`

@@ -111,26 +111,36 @@ export interface PersonTrace {
   names(...texts: readonly (Value | undefined)[]): boolean
   /** Whether one of the texts contains a sign-in name or another value. */
   mentions(...texts: readonly (Value | undefined)[]): boolean
-  /** Whether a text of a JSON value is a sign-in name. */
-  isNamedIn(json: Value | undefined): boolean
+  /** Whether a text of a JSON value is a sign-in name with an `@`: no word of others is. */
+  isAddressIn(json: Value | undefined): boolean
   /** Whether a text is a sign-in name. */
   isName(text: Value | undefined): boolean
   /** Whether the query of a URL searches for a value, or for half of one. */
   isSearchedBy(url: Value | undefined): boolean
+  /** Whether a text or number is, as a whole, a value that no word of others equals. */
+  isDistinct(value: string | number): boolean
 }
+
+type IsRowOfPerson = (row: Readonly<Record<string, Value>>, person: PersonTrace) => boolean
 
 /** How an erasure finds the rows of a person in a table (§18.11), and what it does with them. */
 export interface PersonRows {
   /** The columns that `isOf` reads. */
   readonly columns: readonly string[]
-  readonly isOf: (row: Readonly<Record<string, Value>>, person: PersonTrace) => boolean
+  readonly isOf: IsRowOfPerson
   /** Whether it deletes the rows, or clears their personal columns. */
   readonly effect: 'delete' | 'clear'
   /**
-   * Whether rows of operators, in the default customer, and those without a customer can mention a
-   * person of any customer.
+   * How it finds and clears rows of operators, of the default customer and of strangers, which can
+   * have data of a person of any customer. The customer of the person chooses the values: no common
+   * word may find a row of others.
    */
-  readonly isOfOperators?: true
+  readonly inRowsOfOthers?: {
+    readonly columns: readonly string[]
+    readonly isOf: IsRowOfPerson
+    /** SQL by column. Default: all personal columns are cleared. */
+    readonly cleared?: Readonly<Record<string, string>>
+  }
 }
 
 /** The differences of a distributed table. */
