@@ -49,11 +49,12 @@ test('a write has its position when the database answers nothing after its commi
     for (const options of [{}, { single: true }, { group: 't' }]) {
       state.isStuck = false
       const count = async () => Number((await db.get(COUNT))!.total)
-      const before = await count()
+      const [before, former] = [await count(), commits.last()]
       const { position } = await replicas.runWrite(async () => {
         await db.write((tx) => tx.run(INSERT), options)
         state.isStuck = true
       })
+      assert.ok(position! > former, 'it is later than that of the last write')
       const read = () => replicas.run(position!, count).catch(() => undefined)
       const last = await eventually(read, (end) => end !== undefined, WITHIN_MS)
       assert.equal(last!.result, before + 1)
