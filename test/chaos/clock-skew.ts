@@ -14,6 +14,9 @@ const SKEWED_MS = 6_000
 /** haproxy has to find a new node ready twice. */
 const READY_MS = 2_000
 
+const NOT_READY = /readyz 503: clock/
+const IN_ATTENTION = /attention: bad node_not_ready.*clock/
+
 /** The wall clock of a node, in seconds beside that of the machine; its timers are not changed. */
 const ahead = (seconds: number) => ({
   LD_PRELOAD: LIBRARY!,
@@ -46,7 +49,7 @@ async function startWithMovingClock(faults: string[], { cluster, folder }: Fault
 
 /** Returns a sentence for each difference from what nodes promise. */
 async function skewClocks(context: Faults): Promise<string[]> {
-  const { cluster, load, report } = context
+  const { cluster, load, report, witness } = context
   const faults: string[] = []
   const hasWarned = (at: number) => cluster.nodes[at]!.warnings.some((text) => /clock/.test(text))
   const restart = async (at: number, environment: Readonly<Record<string, string>>) => {
@@ -82,6 +85,7 @@ async function skewClocks(context: Faults): Promise<string[]> {
   await set(65)
   await becomes(503)
   report('the clock of a running node has advanced by 65 s')
+  await witness.until(IN_ATTENTION)
   await set(0)
   await becomes(200)
   return faults
@@ -89,7 +93,7 @@ async function skewClocks(context: Faults): Promise<string[]> {
 
 /** The clock of a node falls behind by an hour, and jumps back: no request fails. */
 async function jumpAnHour(context: Faults): Promise<string[]> {
-  const { cluster, load, report } = context
+  const { cluster, load, report, witness } = context
   const faults: string[] = []
   load.markFault()
   await cluster.end(0, 'SIGTERM')
@@ -99,6 +103,7 @@ async function jumpAnHour(context: Faults): Promise<string[]> {
   await set(-3_600)
   await becomes(503)
   report('the clock of a running node is an hour behind')
+  await witness.until(NOT_READY)
   await load.recovery()
   await set(0)
   await becomes(200)
@@ -125,9 +130,9 @@ export const clockFaults: readonly ChaosScenario[] = [
     groups: ['load', 'operate', 'drill'],
     nodes: [2],
     words: [
-      /readyz 503: clock/,
+      NOT_READY,
       /log of node\d: .*clock/,
-      /attention: bad node_not_ready.*clock/,
+      IN_ATTENTION,
       /system: .*clock/,
       /metrics: gatehook_clock_difference_seconds/,
     ],
@@ -139,7 +144,7 @@ export const clockFaults: readonly ChaosScenario[] = [
     title: 'the clock of a node falls behind by an hour, and returns',
     groups: ['operate'],
     nodes: [2],
-    words: [/readyz 503: clock/, /log of node1: .*clock/],
+    words: [NOT_READY, /log of node1: .*clock/],
     missing,
     run: async (context) => requireNoFailure(await onClocks(jumpAnHour)(context)),
   },

@@ -58,12 +58,22 @@ async function restartUnderLoad(faults: Faults, release: Release): Promise<void>
   await faults.load.until(REQUESTS)
 }
 
-/** Earlier payments of the wallets that can afford them, so that the new index takes a while. */
-const FILL = `WITH paid AS (INSERT INTO payments (scope, wallet_id, amount, label, memo)
-    SELECT scope, id, 1, 'earlier-' || id || '-' || n, 'none'
-    FROM wallets, generate_series(1, 5000) AS n
-    WHERE balance > 100000 RETURNING wallet_id)
-  UPDATE wallets SET balance = balance - 5000 WHERE id IN (SELECT wallet_id FROM paid)`
+/**
+ * Stores earlier payments of the wallets that can afford them, so that the new index takes a while.
+ * Each transaction locks one wallet: payments wait for a lock for 5 s at most.
+ */
+async function fill(databaseUrl: string): Promise<void> {
+  const rich = 'SELECT id FROM wallets WHERE balance > 100000'
+  for (const { id } of await queryAsAdmin(databaseUrl, rich)) {
+    await queryAsAdmin(
+      databaseUrl,
+      `WITH paid AS (INSERT INTO payments (scope, wallet_id, amount, label, memo)
+          SELECT scope, id, 1, 'earlier-' || id || '-' || n, 'none'
+          FROM wallets, generate_series(1, 5000) AS n WHERE id = ${id})
+        UPDATE wallets SET balance = balance - 5000 WHERE id = ${id}`,
+    )
+  }
+}
 
 const DRAINING = /readyz 503: draining/
 
@@ -106,7 +116,7 @@ export const nodeFaults: readonly ChaosScenario[] = [
     run: async (context) =>
       requireNoFailure(
         await runUnderLoad(context, async (faults) => {
-          await queryAsAdmin(faults.databaseUrl, FILL)
+          await fill(faults.databaseUrl)
           await restartUnderLoad(faults, 'next')
         }),
       ),
@@ -121,7 +131,7 @@ export const nodeFaults: readonly ChaosScenario[] = [
     run: async (context) =>
       requireNoFailure(
         await runUnderLoad(context, async (faults) => {
-          await queryAsAdmin(faults.databaseUrl, FILL)
+          await fill(faults.databaseUrl)
           await restartInTurn(faults, 'next')
           await restartUnderLoad(faults, 'first')
           const table = 'SELECT count(tip) AS count FROM payments'
