@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { databases, eachDatabase, freshUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { ConstraintError, type Database, type Tx } from '../../src/platform/storage/database.ts'
+import { SERIALIZABLE_ATTEMPTS_MAX } from '../../src/platform/storage/postgres-transaction.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 
 const postgres = databases.find(({ name }) => name === 'postgres')!
@@ -121,17 +122,28 @@ test('a missing reference and an excluded row of another transaction repeat it t
   assert.deepEqual([exclusion.outcome, exclusion.runs], ['full', 2])
 })
 
+test('a change that other nodes end twenty times is stored', async (t) => {
+  const { db, other } = await twoNodes(t)
+  await db.write((tx) => insert(tx, 1, 'first'))
+  const rename = (name: string) => (tx: Tx) =>
+    tx.run(sql`UPDATE numbered SET name = ${name} WHERE number = 1`)
+  const others = Array.from({ length: 20 }, (_, n) => () => other.write(rename(`other ${n}`)))
+  const { outcome, runs, commits } = await withStaleSnapshots(db, others, rename('own'))
+  assert.deepEqual([outcome, runs, commits], [1, 21, 1])
+  assert.deepEqual(await rows(db), [[1, 'own']])
+})
+
 test('violations by ever new rows of others end in 503, as other conflicts do', async (t) => {
   const { db, other } = await twoNodes(t)
   const others = Array.from(
-    { length: 12 },
+    { length: SERIALIZABLE_ATTEMPTS_MAX },
     (_, n) => () => other.write((tx) => insert(tx, n + 1, 'other')),
   )
   const { outcome, runs } = await withStaleSnapshots(db, others, async (tx) =>
     insert(tx, (await last(tx)) + 1, 'own'),
   )
   assert.ok(outcome instanceof Failure)
-  assert.deepEqual([outcome.code, runs], ['storage_unavailable', 12])
+  assert.deepEqual([outcome.code, runs], ['storage_unavailable', SERIALIZABLE_ATTEMPTS_MAX])
   assert.deepEqual(await logged(db), [])
 })
 

@@ -31,8 +31,11 @@ import { type GroupedChange, UnknownOutcome } from './write-groups.ts'
 
 /** Runs of a transaction that ends in a deadlock or a serialization failure. */
 export const ATTEMPTS_MAX = 5
-/** Other nodes can end a serializable transaction more often: each of them runs one at a time. */
-export const SERIALIZABLE_ATTEMPTS_MAX = 12
+/**
+ * Other nodes can end a serializable transaction more often: each of them runs one at a time. The
+ * pauses between these runs are 3.9 s in all.
+ */
+export const SERIALIZABLE_ATTEMPTS_MAX = 40
 const ATTEMPT_PAUSE_MS = 5
 /** Transactions that may wait for a connection; further ones are rejected with 503. */
 const QUEUE_MAX = 20_000
