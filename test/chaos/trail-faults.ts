@@ -175,6 +175,8 @@ const deleteCustomer = (context: ChaosContext): Promise<ChaosCounts> =>
       expect(Number(row!.count) === 0, `${row!.count} rows of the customer are left`)
       const refused = (await send(node(), key, 'GET', '/api/v1/wallets')).status
       expect(refused === 403, `a key of the deleted customer gets ${refused}`)
+      const { exit } = await cluster.run(['audit', 'verify'])
+      expect(exit === 0, `the audit chain is verified with ${exit}`)
       await load.recovery()
     })
   })
