@@ -23,7 +23,7 @@ const SETTLE_MS = 2_000
 const ANSWER_LIMIT_MS = 15_000
 const MIB = 2 ** 20
 
-interface Quality {
+export interface Quality {
   readonly p95Ms: number
   readonly refused: number
   readonly requests: number
@@ -52,7 +52,7 @@ let newAddresses = 0
 const newAddress = () => `2001:db8:${(++newAddresses).toString(16)}::7`
 
 /** Sends the requests of the quiet customer at a constant rate, for any response time. */
-async function measure(world: World, server: Server, seconds: number): Promise<Quality> {
+export async function measure(world: World, server: Server, seconds: number): Promise<Quality> {
   const { quietKeys, quietUserId, person } = world
   const [times, logins]: [number[], number[]] = [[], []]
   const pending: Promise<unknown>[] = []

@@ -3,6 +3,7 @@
  * 250 kB, and 300 rows of 195 kB; `quiet` is measured. The API creates all data except the orders,
  * which SQL inserts.
  */
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,8 +17,12 @@ import { newDatabase } from '../postgres.ts'
 import { type Server, startServer } from '../server.ts'
 
 export interface World {
+  /** The address of the database. */
+  readonly url: string
   /** Starts the service on the prepared database. */
   start(): Promise<Server>
+  /** Runs a command of Gatehook with the options of the service. Returns its exit code. */
+  run(...words: readonly string[]): number | null
   /** Keys of the attacker and of the measured customer. */
   readonly noisyKeys: readonly string[]
   readonly quietKeys: readonly string[]
@@ -88,6 +93,11 @@ export async function openWorld(name: DatabaseName, { hasLeaving, progress }: Wo
     },
   }
   const remove = () => rmSync(folder, { recursive: true, force: true })
+  const run = (...words: readonly string[]) =>
+    spawnSync(process.execPath, [args[0]!, ...words], {
+      env: { ...process.env, ...command.env },
+      stdio: 'ignore',
+    }).status
   const start = () => startServer(command, join(folder, 'log'), undefined)
   try {
     await startOnce(command, folder)
@@ -111,8 +121,8 @@ export async function openWorld(name: DatabaseName, { hasLeaving, progress }: Wo
     await createLargeRows(server, customers.noisyKeys[0]!)
     await server.end('SIGTERM')
     const { noisyKeys, quietKeys, quietUserId, person } = customers
-    const own = { noisyKeys, quietKeys, quietUserId, person, leavingId: leaving.id }
-    return { start, ...own, end: remove } satisfies World
+    const own = { url, noisyKeys, quietKeys, quietUserId, person, leavingId: leaving.id }
+    return { start, run, ...own, end: remove } satisfies World
   } catch (error) {
     remove()
     throw error
