@@ -84,6 +84,39 @@ for (const key of [['scope', 'id'], ['id']]) {
   })
 }
 
+eachDatabase('rows of a customer, by an index of the rows that have one', async (db) => {
+  const { types } = db.dialect
+  await db.migrate(async (_, ddl) => {
+    await ddl(`CREATE TABLE visits (id ${types.int} PRIMARY KEY, customer ${types.text})`)
+    await ddl('CREATE INDEX visits_customer ON visits (customer, id) WHERE customer IS NOT NULL')
+  })
+  const customers = ['c', 'other', null, 'other', 'c', null]
+  const insert = prepareStatement('INSERT INTO visits VALUES (?, ?)')
+  for (const [id, customer] of customers.entries())
+    await db.write((tx) => tx.run(insert([id, customer])))
+  const on = { on: 'customer, id', where: 'customer IS NOT NULL', serves: 'those of a customer' }
+  const rows = new CustomerRows({
+    ...{ name: 'visits', key: ['id'], belongs: { customer: 'customer' }, indexes: { on } },
+    columns: { id: int, customer: text.plain.orNull },
+  })
+  const read = async (hasUnowned: boolean) => {
+    const examined: Value[] = []
+    const reader: Reader = {
+      ...db,
+      async arrays(statement) {
+        const heads = await db.arrays(statement)
+        examined.push(...heads.map(([customer]) => customer!))
+        return heads
+      },
+    }
+    const place = { id: 'c', no: 1, hasUnowned }
+    const page = await rows.page(reader, place, { owner: 0 }, 200)
+    return { ids: page.rows.map((row) => row[1]), examined }
+  }
+  assert.deepEqual(await read(false), { ids: [0, 4], examined: ['c', 'c'] })
+  assert.deepEqual(await read(true), { ids: [0, 2, 4, 5], examined: customers })
+})
+
 eachDatabase('rows that a fill locks', async (db) => {
   await createCrates(db, ['scope', 'id'])
   const columns = [

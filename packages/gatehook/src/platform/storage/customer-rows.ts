@@ -79,6 +79,13 @@ function orderWithin({ key, indexes = {} }: OwnedTable, column: string) {
     ?.columns.slice(1)
 }
 
+/** Returns whether an index has the rows with an owner, in the order of the key. */
+const hasIndexOfOwned = ({ key, indexes = {} }: OwnedTable, column: string): boolean =>
+  Object.values(indexes).some(
+    ({ on, where, only }) =>
+      only === undefined && where === `${column} IS NOT NULL` && on === [column, ...key].join(', '),
+  )
+
 /** Tables and columns of a team may have any name. */
 const quote = (name: string) => `"${name.replaceAll('"', '""')}"`
 const list = (columns: readonly string[]) => columns.map(quote).join(', ')
@@ -101,7 +108,8 @@ export class CustomerRows {
   readonly columns: readonly string[]
   readonly #owner: OwnerColumn
   readonly #order: readonly string[]
-  readonly #isWalk: boolean
+  /** Which rows are walked along the key. */
+  readonly #walked: 'none' | 'unowned' | 'all'
   /** The owner, the order and the key. */
   readonly #headColumns: readonly string[]
 
@@ -110,7 +118,8 @@ export class CustomerRows {
     this.table = table
     this.#owner = ownerOf(table)!
     const order = orderWithin(table, this.#owner.column)
-    this.#isWalk = order === undefined
+    const isIndexed = hasIndexOfOwned(table, this.#owner.column)
+    this.#walked = order ? 'none' : isIndexed ? 'unowned' : 'all'
     this.#order = order ?? table.key
     this.#headColumns = [...new Set([this.#owner.column, ...this.#order, ...table.key])]
     this.columns = [...new Set([...columns, ...this.#headColumns])]
@@ -125,9 +134,10 @@ export class CustomerRows {
   ): Promise<RowPage> {
     const owners = this.#owner.values(customer)
     const values = customer.hasUnowned ? [...owners, null] : owners
-    const read = this.#isWalk ? values : [values[owner] ?? null]
-    const size = this.#isWalk ? WALKED_ROWS : limit
-    const heads = await reader.arrays(this.#heads(this.#isWalk ? [] : read, after, size))
+    const isWalk = this.#walked === 'all' || (this.#walked === 'unowned' && customer.hasUnowned)
+    const read = isWalk ? values : [values[owner] ?? null]
+    const size = isWalk ? WALKED_ROWS : limit
+    const heads = await reader.arrays(this.#heads(isWalk ? [] : read, after, size))
     const at = this.#headColumns.indexOf(this.#owner.column)
     const isRead = (head: readonly Value[]) => read.some((value) => value === head[at])
     // Rows of others take no place in the page.
@@ -135,7 +145,7 @@ export class CustomerRows {
     const count = Math.min(limit, countFitting(own.map((place) => Number(heads[place]!.at(-1)))))
     const passed = heads.slice(0, own[count] ?? heads.length)
     const last = passed.length < heads.length || heads.length === size ? passed.at(-1) : undefined
-    const isLastOwner = this.#isWalk || owner === values.length - 1
+    const isLastOwner = isWalk || owner === values.length - 1
     const nextOwner = isLastOwner ? undefined : { owner: owner + 1 }
     const next = last ? { owner, after: this.#orderOf(last) } : nextOwner
     if (this.columns.every((column) => this.#headColumns.includes(column))) {
