@@ -2,13 +2,15 @@
  * Copies of an installation that serve beside it, or after it: restored data posts nothing, assigns
  * no id again and revives no revoked key for long; an undone move leaves one side that writes.
  */
-import { writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Kind } from '../rig/databases.ts'
+import { promisify } from 'node:util'
 import { eventually } from '../rig/eventually.ts'
-import { type PostgresServer, queryAsAdmin, withName } from '../rig/postgres.ts'
-import { booksOf } from './books.ts'
+import { installedPostgres, startInstalledPostgres } from '../rig/installed-postgres.ts'
+import { createDatabase, type PostgresServer, queryAsAdmin, withName } from '../rig/postgres.ts'
+import { type Books, booksOf } from './books.ts'
 import { Cluster } from './cluster.ts'
 import { send } from './node-requests.ts'
 import { PaymentLoad } from './payments.ts'
@@ -51,6 +53,28 @@ async function copyVolume(databaseUrl: string, server: PostgresServer): Promise<
   return { url, args: ['--restored'], stop: () => copy.stop() }
 }
 
+/** The commands of the guide, while the nodes write; they name neither file nor address. */
+async function restoreDump(
+  { cluster, folder, databaseUrl, expect }: OperatorFaults,
+  serverUrl: string,
+): Promise<Copy> {
+  const file = join(folder, 'b.dump')
+  const url = await createDatabase(serverUrl)
+  const run = async (tool: string, address: string) => {
+    const [, command = ''] = new RegExp(`\`(${tool} [^\`]+)\``).exec(readFileSync(GUIDE, 'utf8'))!
+    const script = command.replace("'postgres://…'", `'${address}'`).replace('FILE', file)
+    const env = { ...process.env, PATH: `${installedPostgres}:${process.env.PATH}` }
+    await promisify(execFile)('sh', ['-ec', script], { env })
+  }
+  await run('pg_dump', databaseUrl)
+  await run('pg_restore', url)
+  const record = await cluster.run(['backup', '--record', file])
+  expect(record.exit === 0, `a dump is recorded with ${record.exit}`)
+  return { url, args: [], stop: async () => {} }
+}
+
+const GUIDE = join(import.meta.dirname, '../../docs/guides/backup.md')
+
 /** Returns the status of a read with a key, straight from a node. */
 async function statusOf(url: string, key: string): Promise<number> {
   const headers = { 'x-api-key': key, 'x-forwarded-proto': 'https' }
@@ -73,6 +97,16 @@ const refresh = (node: string, refresh_token: string) =>
 
 const tokenOf = ({ text }: { readonly text: string }) =>
   String((JSON.parse(text) as { refresh_token?: string }).refresh_token)
+
+/** Sends a payment again with its idempotency key, and returns the id of the response. */
+async function repeatPayment(node: string, key: string, label: string, books: Books) {
+  const query = `SELECT CAST(wallet_id AS float8) AS wallet_id, CAST(amount AS float8) AS amount
+    FROM payments WHERE label = '${label}'`
+  const body = { ...(await books(query))[0], label }
+  const headers = { 'idempotency-key': label }
+  const { text } = await send(node, key, 'POST', '/api/v1/payments', body, headers)
+  return (JSON.parse(text) as { id?: number }).id
+}
 
 interface Revoked {
   readonly key: string
@@ -107,6 +141,9 @@ async function serveCopy(
     const repeated = [...own.acknowledged.values()].filter((id) => usedIds.has(id))
     expect(repeated.length === 0, `${repeated.length} ids were assigned twice`)
     const { url } = cluster.nodes[0]!
+    const [label, id] = [...load.acknowledged][0]!
+    const again = await repeatPayment(url, key, label, booksOf(copy.url))
+    expect(again === id, `payment ${id} of the former installation is repeated as ${again}`)
     const session = await refresh(url, revoked.refreshToken)
     expect(session.status === 401, `a session of the former installation is ${session.status}`)
     const alarms = await cluster.run([
@@ -134,49 +171,51 @@ async function serveCopy(
   }
 }
 
-const restoreData =
-  (kind: Kind) =>
-  (context: ChaosContext): Promise<ChaosCounts> =>
-    withDatabase(kind, context, (databaseUrl, server) => {
-      const world = { databaseUrl, booksUrl: () => databaseUrl }
-      return auditFault(context, world, async (faults) => {
-        const { load, cluster, folder, report, key: adminKey } = faults
-        const created = await cluster.run([
-          'keys',
-          'create',
-          '--name',
-          'a',
-          '--scopes',
-          'r',
-          '--json',
-        ])
-        const { id, key } = JSON.parse(created.stdout) as { id: string; key: string }
-        const first = await signIn(cluster.nodes[0]!.url, adminKey)
-        load.markFault()
-        const copy = server ? await copyVolume(databaseUrl, server) : await restoreBackup(faults)
-        try {
-          await load.until(load.requests + REQUESTS)
-          const refreshToken = tokenOf(await refresh(cluster.nodes[0]!.url, first))
-          await cluster.run(['keys', 'revoke', id])
-          const trail = join(folder, 'audit.ndjson')
-          writeFileSync(trail, (await cluster.run(['audit', 'export'])).stdout)
-          const resume = await load.hold()
-          for (const at of cluster.nodes.keys()) await cluster.end(at, 'SIGKILL')
-          report('the copy starts')
-          await serveCopy(
-            faults,
-            copy,
-            { key, refreshToken, trail },
-            new Set(load.acknowledged.values()),
-          )
-          for (const at of cluster.nodes.keys()) await cluster.replace(at)
-          resume()
-          await load.recovery()
-        } finally {
-          await copy.stop()
-        }
-      })
-    })
+/** Takes a copy under load, and lets it serve while the nodes of the original are away. */
+function restoreData(
+  context: ChaosContext,
+  databaseUrl: string,
+  take: (faults: OperatorFaults) => Promise<Copy>,
+): Promise<ChaosCounts> {
+  const world = { databaseUrl, booksUrl: () => databaseUrl }
+  return auditFault(context, world, async (faults) => {
+    const { load, cluster, folder, report, key: adminKey } = faults
+    const create = ['keys', 'create', '--name', 'a', '--scopes', 'r', '--json']
+    const created = JSON.parse((await cluster.run(create)).stdout) as { id: string; key: string }
+    const { id, key } = created
+    const first = await signIn(cluster.nodes[0]!.url, adminKey)
+    load.markFault()
+    const copy = await take(faults)
+    try {
+      await load.until(load.requests + REQUESTS)
+      const refreshToken = tokenOf(await refresh(cluster.nodes[0]!.url, first))
+      await cluster.run(['keys', 'revoke', id])
+      const trail = join(folder, 'audit.ndjson')
+      writeFileSync(trail, (await cluster.run(['audit', 'export'])).stdout)
+      const resume = await load.hold()
+      for (const at of cluster.nodes.keys()) await cluster.end(at, 'SIGKILL')
+      report('the copy starts')
+      const usedIds = new Set(load.acknowledged.values())
+      await serveCopy(faults, copy, { key, refreshToken, trail }, usedIds)
+      for (const at of cluster.nodes.keys()) await cluster.replace(at)
+      resume()
+      await load.recovery()
+    } finally {
+      await copy.stop()
+    }
+  })
+}
+
+/** With a server whose tools fit it. */
+async function restoreOwnDump(context: ChaosContext): Promise<ChaosCounts> {
+  const server = await startInstalledPostgres()
+  try {
+    const url = await createDatabase(server.url)
+    return await restoreData(context, url, (faults) => restoreDump(faults, server.url))
+  } finally {
+    await server.stop()
+  }
+}
 
 /** The target has rows of its own when the move is undone. */
 const undoMove = (context: ChaosContext): Promise<ChaosCounts> =>
@@ -203,11 +242,10 @@ const undoMove = (context: ChaosContext): Promise<ChaosCounts> =>
     }),
   )
 
-const restored = (kind: Kind): ChaosScenario => ({
-  name: `restored-copy-${kind}`,
-  title: 'a copy serves beside the receivers of the original, without its last writes',
+type Restored = Pick<ChaosScenario, 'name' | 'nodes' | 'run' | 'title'> & Partial<ChaosScenario>
+
+const restored = (rest: Restored): ChaosScenario => ({
   groups: ['operate'],
-  nodes: [kind === 'sqlite' ? 1 : 2],
   words: [
     /readyz 200: restore: The data was restored/,
     /log of node1: the data was restored/,
@@ -215,12 +253,35 @@ const restored = (kind: Kind): ChaosScenario => ({
     /attention: bad revocations_unknown/,
   ],
   missing: needHaproxy,
-  run: restoreData(kind),
+  ...rest,
 })
 
+const COPY = 'serves beside the receivers of the original, without its last writes'
+
 export const copyFaults: readonly ChaosScenario[] = [
-  restored('sqlite'),
-  restored('postgres'),
+  restored({
+    name: 'restored-copy-sqlite',
+    title: `a restored backup ${COPY}`,
+    nodes: [1],
+    run: (context) =>
+      withDatabase('sqlite', context, (url) => restoreData(context, url, restoreBackup)),
+  }),
+  restored({
+    name: 'restored-copy-postgres',
+    title: `a copy of the volume ${COPY}`,
+    nodes: [2],
+    run: (context) =>
+      withDatabase('postgres', context, (url, server) =>
+        restoreData(context, url, () => copyVolume(url, server!)),
+      ),
+  }),
+  restored({
+    name: 'restored-dump',
+    title: `a dump, taken under load and restored beside its database, ${COPY}`,
+    nodes: [2],
+    missing: () => needHaproxy() ?? (installedPostgres ? undefined : 'PostgreSQL is not installed'),
+    run: restoreOwnDump,
+  }),
   {
     name: 'undone-move',
     title: 'a move is undone after writes to its target',

@@ -9,8 +9,10 @@ import { ended } from './kill.ts'
 import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** A machine is set up for each runbook. */
+/** Tests set up machines, and many services. */
 const LIMIT_MS = 900_000
+const RULES = 'packages/gatehook/test/rules'
+const COMMANDS = ['backup', 'doctor-state', 'expected-errors']
 const RIG = ['--import=./test/rig/modules.ts', '--test-global-setup=test/rig/global.ts']
 
 /** Runs files of tests in a process of their own; a failed test is a broken promise. */
@@ -38,20 +40,34 @@ const runTests =
     return { lost: 0, faults: failed }
   }
 
+const scenario = (name: string, title: string, files: readonly string[]): ChaosScenario => ({
+  name,
+  title,
+  groups: ['operate'],
+  nodes: [1],
+  limitMs: LIMIT_MS,
+  run: runTests(files),
+})
+
 export const guideFaults: readonly ChaosScenario[] = [
-  {
-    name: 'runbooks',
-    title: 'each runbook and the restore drill, as they are written',
-    limitMs: LIMIT_MS,
-    groups: ['operate'],
-    nodes: [1],
-    run: runTests(['test/docs/runbooks.test.ts', 'test/docs/restore-drill.test.ts']),
-  },
-  {
-    name: 'shipped-files',
-    title: 'manifests, unit, proxies and alerts, by the programs that read them',
-    groups: ['operate'],
-    nodes: [1],
-    run: runTests(['alerts', 'deploy', 'metrics'].map((name) => `test/deploy/${name}.test.ts`)),
-  },
+  scenario('runbooks', 'each runbook and the restore drill, as they are written', [
+    'test/docs/runbooks.test.ts',
+    'test/docs/restore-drill.test.ts',
+  ]),
+  scenario(
+    'restored-credentials',
+    'codes, links, sessions, keys and factors that were used or revoked since a backup',
+    ['replaced-factors-end', 'revocations-are-applied-again', 'sessions-of-restored-data'].map(
+      (name) => `${RULES}/18-05-${name}.test.ts`,
+    ),
+  ),
+  scenario('commands', 'commands in a wrong folder, without a database, or with a wrong file', [
+    `${RULES}/18-04-commands-that-create-a-database.test.ts`,
+    ...COMMANDS.map((name) => `packages/gatehook/test/cli/${name}.test.ts`),
+  ]),
+  scenario(
+    'shipped-files',
+    'manifests, unit, proxies and alerts, by the programs that read them',
+    ['alerts', 'deploy', 'metrics'].map((name) => `test/deploy/${name}.test.ts`),
+  ),
 ]

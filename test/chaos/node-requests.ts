@@ -34,8 +34,9 @@ export async function send(
   method: string,
   path: string,
   body?: object,
+  own: Readonly<Record<string, string>> = {},
 ) {
-  const headers = { ...(key && { 'x-api-key': key }), 'content-type': 'application/json' }
+  const headers = { ...(key && { 'x-api-key': key }), 'content-type': 'application/json', ...own }
   const init = {
     method,
     headers: { ...headers, ...PROXIED },

@@ -48,6 +48,8 @@ const RELEASES = {
     fields: NOTE,
     migrations: migration('note', 'ALTER TABLE payments RENAME COLUMN memo TO note'),
   },
+  /** Neither the field nor a word about its column. */
+  forgotten: {},
   /** The two steps of the guide that remove a field are `retired` and `dropped`. */
   retired: { options: RETIRED },
   expanded: { fields: NOTE, options: RETIRED, migrations: expand },

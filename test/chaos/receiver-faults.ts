@@ -5,6 +5,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import { getFrom } from './node-requests.ts'
 import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
 import {
   auditFault,
@@ -18,6 +19,11 @@ import {
 const SLOW_MS = 3_000
 /** §18.10 */
 const LISTED_MAX_MS = 60_000
+
+/** A page of one registration. */
+interface Endpoints {
+  readonly data: readonly [{ readonly url: string; readonly health: { readonly state: string } }]
+}
 
 async function openReceiver(afterMs: number) {
   const server = createServer((request, response) => {
@@ -37,11 +43,17 @@ const slowDown = (context: ChaosContext): Promise<ChaosCounts> =>
   withDatabase('postgres', context, async (databaseUrl) => {
     const receiver = await openReceiver(SLOW_MS)
     const world = { databaseUrl, booksUrl: () => databaseUrl }
-    const counts = await auditFault(context, world, async ({ load, witness, expect }) => {
+    const counts = await auditFault(context, world, async (faults) => {
+      const { load, cluster, key, witness, expect } = faults
       load.markFault()
       await load.register(receiver.url)
       await witness.until(/attention: \w+ endpoint_slow/)
       await witness.until(/metrics: gatehook_webhook_receivers.*slow/)
+      const path = `${cluster.nodes[0]!.url}/admin/webhooks?sort=-health&limit=1`
+      const { text } = await getFrom(path, { 'x-api-key': key })
+      const [{ health, url }] = (JSON.parse(text) as Endpoints).data
+      const isFirst = health.state === 'slow' && url.startsWith(receiver.url)
+      expect(isFirst, `the least healthy receiver is ${text.slice(0, 300)}`)
       await load.recovery()
       expect(!witness.find(/readyz 503|queue_old/), 'one slow receiver makes a node late')
     }).finally(receiver.close)

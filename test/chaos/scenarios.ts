@@ -8,10 +8,12 @@ import { fileFaults } from './file-faults.ts'
 import { guideFaults } from './guide-faults.ts'
 import { heldFaults } from './held-faults.ts'
 import { keyFaults } from './key-faults.ts'
+import { largeFaults } from './large-faults.ts'
 import { nodeFaults } from './node-faults.ts'
 import { primaryFaults } from './primary-faults.ts'
 import { probeFaults } from './probe-faults.ts'
 import { receiverFaults } from './receiver-faults.ts'
+import { replicaFaults } from './replica-faults.ts'
 import type { ChaosScenario } from './scenario.ts'
 import { schemaFaults } from './schema-faults.ts'
 import { startFaults } from './start-faults.ts'
@@ -25,9 +27,11 @@ export const SCENARIOS: readonly ChaosScenario[] = [
   ...clockFaults,
   ...deliveryFaults,
   ...primaryFaults,
+  ...replicaFaults,
   ...storageFaults,
   ...heldFaults,
   ...schemaFaults,
+  ...largeFaults,
   ...fileFaults,
   ...copyFaults,
   ...receiverFaults,

@@ -30,6 +30,7 @@ const takeColumn = (kind: Kind, release: Release) => (context: ChaosContext) =>
         await cluster.replace(at, { release })
       }
       await load.recovery()
+      load.markFault()
       await cluster.end(0, 'SIGKILL')
       const old = await cluster.startRefused(0)
       expect(old.exit === 78, `a start of the former release ends with ${old.exit}`)
@@ -79,6 +80,24 @@ const COLUMNS = `SELECT attname AS name FROM pg_attribute
   WHERE attrelid = 'payments'::regclass AND attnum > 0 AND NOT attisdropped`
 const EMPTY = "SELECT count(*) AS count FROM payments WHERE note IS DISTINCT FROM 'none'"
 
+/** A release without a field, and without a migration, is refused; the other node serves. */
+const forgetField = async (context: ChaosContext): Promise<ChaosCounts> =>
+  requireNoFailure(
+    await withDatabase('postgres', context, (databaseUrl) => {
+      const world = { databaseUrl, booksUrl: () => databaseUrl }
+      return auditFault(context, world, async ({ load, cluster, expect }) => {
+        load.markFault()
+        await cluster.end(1, 'SIGTERM')
+        const { exit } = await cluster.startRefused(1, { release: 'forgotten' })
+        expect(exit === 78, `a start without a field ends with ${exit}`)
+        const migrate = await cluster.run(['migrate'], { release: 'forgotten' })
+        expect(migrate.exit === 78, `its migration ends with ${migrate.exit}`)
+        await cluster.replace(1)
+        await load.recovery()
+      })
+    }),
+  )
+
 const recipe = (name: string, title: string, releases: readonly Release[]): ChaosScenario => ({
   name,
   title,
@@ -93,6 +112,15 @@ export const schemaFaults: readonly ChaosScenario[] = [
   scenario('postgres', 'dropped', 'drops'),
   scenario('sqlite', 'dropped', 'drops'),
   scenario('postgres', 'renamed', 'renames'),
+  {
+    name: 'forgotten-field',
+    title: 'a release lacks a field, and has no migration for it',
+    groups: ['operate'],
+    nodes: [2],
+    words: [/gatehook start, exit 78: .*memo/],
+    missing: needHaproxy,
+    run: forgetField,
+  },
   recipe('removed-field', 'a field is removed by the recipe of the guide', ['retired', 'dropped']),
   recipe('rename-recipe', 'a column is renamed by the recipe of the guide', [
     'expanded',

@@ -7,6 +7,7 @@ import type { Kind } from '../rig/databases.ts'
 import { asAdmin, queryAsAdmin } from '../rig/postgres.ts'
 import { canMount, databaseOn, mountSmallDisk } from '../rig/small-disk.ts'
 import { fileOf } from './books.ts'
+import { getFrom } from './node-requests.ts'
 import { EXIT } from './primary-faults.ts'
 import type { ChaosContext, ChaosScenario } from './scenario.ts'
 import { auditFault, needHaproxy, type OperatorFaults, withDatabase } from './under-load.ts'
@@ -55,7 +56,7 @@ function damage({ file, offset, size }: Page): () => void {
 const damagePage = (kind: Kind) => (context: ChaosContext) =>
   withDatabase(kind, context, (databaseUrl, server) => {
     const world = { databaseUrl, booksUrl: () => databaseUrl }
-    return auditFault(context, world, async ({ load, cluster, witness, expect, report }) => {
+    return auditFault(context, world, async ({ load, cluster, key, witness, expect, report }) => {
       /** Runs while neither node nor server has the file open. */
       const whileEnded = async (change: () => void) => {
         for (const at of cluster.nodes.keys()) await cluster.end(at, 'SIGKILL')
@@ -76,6 +77,10 @@ const damagePage = (kind: Kind) => (context: ChaosContext) =>
       await witness.until(/log of node\d: .*damaged/)
       await witness.until(/attention: bad node_not_ready.*damaged/)
       await witness.until(/system: .*damaged/)
+      for (const { url } of cluster.nodes) {
+        const { status } = await getFrom(`${url}/api/v1/wallets`, { 'x-api-key': key })
+        expect(status === 503, `a list of the damaged table is ${status}`)
+      }
       const isRunning = cluster.nodes.every(({ child }) => child.exitCode === null)
       expect(isRunning, 'a damaged page ends a node')
       const doctor = await cluster.run(['doctor', '--deep'])
@@ -91,10 +96,14 @@ const fillDisk = (kind: Kind) => async (context: ChaosContext) => {
   const { url, stop } = await databaseOn(kind, disk.folder)
   try {
     const world = { databaseUrl: url, booksUrl: () => url }
-    return await auditFault(context, world, async ({ load, witness, expect }) => {
+    return await auditFault(context, world, async ({ load, cluster, witness, expect }) => {
       load.markFault()
       await disk.fill()
       await witness.until(/readyz 503: writes: The disk/)
+      if (kind === 'sqlite') {
+        const { output } = await cluster.run(['doctor']) // the disk of a server is elsewhere
+        expect(/^disk +warn +0 % free/m.test(output), `doctor says ${output}`)
+      }
       await witness.until(/attention: bad node_not_ready.*disk/)
       await witness.until(/system: .*disk/)
       const before = load.succeeded
