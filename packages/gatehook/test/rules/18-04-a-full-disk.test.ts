@@ -5,8 +5,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onEnd } from '../../../../test/rig/cleanup.ts'
+import { quietLog } from '../../../../test/rig/databases.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { canMount, databaseOn, mountSmallDisk } from '../../../../test/rig/small-disk.ts'
+import { openDatabase } from '../../src/platform/storage/open.ts'
 
 const DISK_MIB = 64
 /** More than enough to use the free space of existing pages. */
@@ -56,6 +58,9 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     const { body } = await service.as(undefined).get('/readyz')
     assert.match(body.reasons[0].message, /disk of the database is full/)
     assert.equal((await service.get('/api/v2/users')).status, 200)
+    // A command beside it ends in order, although the log cannot be copied into the file.
+    const beside = await openDatabase({ url, durability: 'local' }, { log: quietLog })
+    await beside.close()
 
     await disk.free()
     elapsedMs += PROBE_MS

@@ -9,7 +9,7 @@ import { Failure } from '../../kernel/failure.ts'
 import { createPrivateFile, makeFolder, syncFolder } from '../../kernel/files.ts'
 import { StorageError } from './database.ts'
 import { Connection, retryWhileBusy } from './sqlite-connection.ts'
-import { isNotADatabase } from './sqlite-errors.ts'
+import { isDiskFull, isNotADatabase } from './sqlite-errors.ts'
 
 const CACHE_KIB = 32_768
 /**
@@ -79,6 +79,8 @@ export async function closeFile({
   snapshotReader.close()
   try {
     writer.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  } catch (error) {
+    if (!isDiskFull(error)) throw error // the log has the commits, and the next process reads it
   } finally {
     writer.close()
     closeSync(wal)
