@@ -87,9 +87,10 @@ test('no command prints a control character of a caller, with or without --json'
   const env = { GATEHOOK_BOOTSTRAP_KEY: key, GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' }
   const node = await serving(t, { cwd, env }, '--no-seed')
   await leaveHostileText(node.url, key, (await openHook(t)).url)
-  // A node stores its log of requests some time after them.
+  // A node stores its log of requests some time after them. A command exits with 75 while the node
+  // holds the file of the log for long.
   const readLog = async () => (await gatehook({ cwd }, 'requests', 'list', '--json')).stdout
-  await eventually(readLog, (text) => JSON.parse(text).data.length > 0)
+  await eventually(readLog, (text) => text !== '' && JSON.parse(text).data.length > 0)
   const ids = new Map<string, string>()
   for (const spec of await loadCommands(undefined)) {
     const members = 'commands' in spec ? spec.commands.map(({ name }) => name) : [undefined]
