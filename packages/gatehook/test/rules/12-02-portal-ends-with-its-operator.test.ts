@@ -6,6 +6,7 @@ import {
   createOperator,
   setOperatorDisabled,
   setOperatorPassword,
+  setOperatorRole,
 } from '../../src/identity/people/operators.ts'
 import { CAN, cookieOf, openPortal, tokenOf } from '../portal/rig.ts'
 
@@ -33,13 +34,16 @@ eachService(
     }
     const disabled = await open('disabled@example.com')
     const renewed = await open('renewed@example.com')
+    const demoted = await open('demoted@example.com')
     const other = await open('other@example.com')
     const ofKey = await session(of)
     await setOperatorDisabled(administration, disabled.email, true, actor)
     await setOperatorDisabled(administration, disabled.email, false, actor)
     const next = { password: 'another horse battery' }
     await setOperatorPassword(administration, hasher, renewed.email, next, actor)
-    for (const { unused, portal, email } of [disabled, renewed]) {
+    await setOperatorRole(administration, demoted.email, { role: 'support' }, actor)
+    await setOperatorRole(administration, other.email, { role: 'administrator' }, actor)
+    for (const { unused, portal, email } of [disabled, renewed, demoted]) {
       assert.equal((await portal.get('/portal/session')).status, 401, email)
       assert.equal((await anonymous.post('/portal/session', { token: unused })).status, 401, email)
     }

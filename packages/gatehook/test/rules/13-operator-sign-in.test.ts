@@ -303,7 +303,11 @@ eachService(
   async (service) => {
     const { signIn, signInByLink, enrol, anonymous, as } = await openConsole(service)
     const { cookie } = await enrol(await signInByLink())
-    await resetSecondFactor(service.app.administration, EMAIL, actor)
+    const { administration } = service.app
+    const { path } = await createConsoleLink(administration, EMAIL, actor)
+    await resetSecondFactor(administration, EMAIL, actor)
+    const link = { token: path.split('#token=')[1] }
+    assert.equal((await anonymous.post('/console/session', link)).status, 401)
     assert.equal((await anonymous.get('/admin/keys', as(cookie))).status, 401)
     assert.equal((await signIn()).body.second_factor, 'enrolment_required')
   },

@@ -14,6 +14,7 @@ import {
   openIdentityProvider,
   openOperatorBrowser,
 } from '../people/identity-provider.ts'
+import { cookieOf, OWN, tokenOf } from '../portal/rig.ts'
 
 const MINUTE_MS = 60_000
 const EMAIL = 'root@example.com'
@@ -91,11 +92,22 @@ eachStage(
     const first = (await browser.get('/console/session')).body
     assert.deepEqual([first.role, first.email], ['administrator', address])
     assert.notEqual(first.operator, id)
+    const anonymous = service.as(undefined)
+    const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ')
+    const headers = { host: 'localhost:8787', 'x-gatehook-console': '1', cookie }
+    const grant = { customer: 'default', mode: 'live', can: ['orders:read'] }
+    const link = await anonymous.post('/admin/portal-links', grant, headers)
+    const opened = await anonymous.post('/portal/session', { token: tokenOf(link) }, headers)
+    assert.equal(opened.status, 201, opened.text)
+    const readPortal = () =>
+      anonymous.get('/portal/session', { ...OWN, host: headers.host, cookie: cookieOf(opened) })
+    assert.equal((await readPortal()).status, 200)
     provider.account.groups = ['staff', 'help']
     const again = openOperatorBrowser(service.as(undefined))
     await again.signIn()
     const second = (await again.get('/console/session')).body
     assert.deepEqual([second.role, second.operator], ['support', first.operator])
+    assert.equal((await readPortal()).status, 401, 'it was opened with a higher role')
     const { body } = await browser.get('/admin/operators')
     assert.deepEqual(
       body.data.map((row: { issuer: string | null }) => row.issuer).sort(),

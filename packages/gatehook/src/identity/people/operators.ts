@@ -94,6 +94,16 @@ async function endAccess(
   await endPortalAccessOf?.(tx, id)
 }
 
+/** Ends links and sessions of the portal that an operator opened with more permissions. */
+export async function endWiderPortalAccess(
+  { endPortalAccessOf }: Administration,
+  tx: Tx,
+  { id, role: formerRole }: Pick<store.OperatorRow, 'id' | 'role'>,
+  role: Role,
+): Promise<void> {
+  if (ROLES.indexOf(role) < ROLES.indexOf(formerRole)) await endPortalAccessOf?.(tx, id)
+}
+
 /**
  * Changes the role, also for open sessions, and disables or enables an operator; the sessions of a
  * disabled one end. Throws 404.
@@ -118,6 +128,7 @@ export const updateOperator = (
     if (role !== undefined) await record('operator.role', { role })
     if (disabled !== undefined) await record(disabled ? 'operator.disable' : 'operator.enable')
     if (disabled) await endAccess(admin, tx, row)
+    else await endWiderPortalAccess(admin, tx, row, updatedRow.role)
     return operatorTable.toJson(updatedRow)
   })
 

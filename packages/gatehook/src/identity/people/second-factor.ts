@@ -121,7 +121,7 @@ export function createSecondFactor({ admin, vault, service }: SecondFactorDeps):
   }
 }
 
-/** Removes the second factor of an operator who lost it, and ends the sessions. Throws 404. */
+/** Removes a lost second factor of an operator, and ends sessions and links. Throws 404. */
 export const resetSecondFactor = (
   admin: Administration,
   name: string,
@@ -133,6 +133,7 @@ export const resetSecondFactor = (
     await store.removeTotp(tx, row.id)
     await store.deletePasskeysOf(tx, row.id)
     await store.deleteSessions(tx, row.id)
+    await store.deleteLinks(tx, row.id)
     await recordAudit(tx, { actor, action: 'operator.second_factor_reset', target: row.id }, admin)
     return { id: row.id, email: row.email }
   })
