@@ -165,11 +165,17 @@ eachService('failed requests of the customer are listed, and no others', async (
   for (const stranger of strangers) {
     assert.equal((await stranger.post('/api/v2/orders', { amount: 1 }, id)).status, 422)
   }
+  const acting = `/admin/as/${shop}/live/api/v2/orders`
+  assert.equal((await operator.post(acting, { amount: 'x' })).status, 422)
   const portal = await session(shop)
   assert.equal((await portal.get('/portal/api/webhooks/wh_none')).status, 404)
   const list = await portal.get('/portal/api/errors')
   assert.equal(list.status, 200, list.text)
-  assert.equal(list.body.data.length, 1, 'neither successes, nor others, nor the portal itself')
+  assert.equal(
+    list.body.data.length,
+    1,
+    'neither successes, others, operators nor the portal itself',
+  )
   const [failed] = list.body.data
   assert.deepEqual(
     [failed.id, failed.method, failed.path, failed.status, failed.error, failed.version],
@@ -180,6 +186,14 @@ eachService('failed requests of the customer are listed, and no others', async (
   assert.equal(detail.status, 200, detail.text)
   assert.deepEqual(detail.body.body, { amount: 'x' }, 'not that of another customer')
   assert.equal(detail.body.gates, undefined, 'the pipeline is for operators')
+  const clientOf = ({ ip, user_agent, credential }: typeof detail.body) => [
+    ...[ip, user_agent, credential.id === null],
+  ]
+  assert.deepEqual(clientOf(detail.body), ['127.0.0.1', 'lightMyRequest', false])
+  const blind = await session(shop, { can: ['orders:read', 'orders:write'] })
+  const hidden = (await blind.get('/portal/api/requests/shared-id')).body
+  assert.deepEqual(clientOf(hidden), [null, null, true], 'who sent it needs keys:read')
+  assert.equal((await blind.get('/portal/api/errors')).body.data[0].ip, null)
   const empty = await session(await customer('Third'))
   assert.deepEqual((await empty.get('/portal/api/errors')).body.data, [])
   assert.equal((await empty.get('/portal/api/requests/shared-id')).status, 404)

@@ -108,7 +108,7 @@ export type PortalRequest = {
     readonly hint: string | null
   } | null
   readonly version: string | null
-  readonly ip: string
+  readonly ip: string | null
 }
 
 export type PortalSession = {

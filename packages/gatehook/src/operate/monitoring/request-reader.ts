@@ -42,7 +42,7 @@ export interface RequestReaderOptions extends GateSources {
   readonly flush: () => Promise<void>
 }
 
-/** The requests of one customer and mode, without those of its portal. */
+/** The requests of one customer and mode, without those of its portal and of operators. */
 export interface LogOwner {
   readonly customer: string
   readonly mode: Mode
@@ -101,7 +101,7 @@ const filtersOf = (owner: LogOwner | undefined): readonly RequestFilter[] =>
     ? [
         { condition: sql`customer = ${owner.customer}`, isIndexed: true },
         { condition: sql`mode = ${owner.mode}`, isIndexed: false },
-        { condition: sql`kind <> 'portal'`, isIndexed: false },
+        { condition: sql`kind NOT IN ('portal', 'admin')`, isIndexed: false },
       ]
     : []
 

@@ -22,7 +22,11 @@ const requestMembers = {
     })
     .nullable(),
   version: b.text().nullable().example('v2'),
-  ip: b.text().example('203.0.113.7'),
+  ip: b
+    .text()
+    .nullable()
+    .describe('Null if the session may not read who sent the request.')
+    .example('203.0.113.7'),
 }
 
 const failedRequest = b.object(requestMembers).named('PortalRequest')
@@ -30,7 +34,7 @@ const failedRequest = b.object(requestMembers).named('PortalRequest')
 const requestDetail = b
   .object({
     ...requestMembers,
-    user_agent: b.text().nullable(),
+    user_agent: b.text().nullable().describe('Null as `ip` is, and if the request had none.'),
     warnings: b.list(b.json()),
     event_ids: b.list(b.text()).example(['evt_01jdq8w9vgk7']),
     headers: b.json().describe('Null unless the request failed and the log stores bodies.'),

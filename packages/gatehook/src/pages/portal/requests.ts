@@ -15,11 +15,15 @@ import { portalDataOperations as operations, type PortalRequestJson } from './da
 
 type LoggedRequest = Omit<LoggedRequestJson, 'warnings'>
 
+/** Whether the session may read who sent the request. */
+const isIdentified = ({ credential }: LoggedRequest): boolean => typeof credential?.id === 'string'
+
 const toJson = (request: LoggedRequest): PortalRequestJson => {
   const { id, at, method, path, status, error, took_ms, credential, version, ip } = request
   const { kind, id: credentialId, name, hint } = credential ?? {}
   return {
-    ...{ id, at, method, path, status, error, took_ms, version, ip },
+    ...{ id, at, method, path, status, error, took_ms, version },
+    ip: isIdentified(request) ? ip : null,
     credential:
       kind === undefined
         ? null
@@ -49,7 +53,8 @@ export const portalRequestRoutes = (requests: RequestReader): Route[] => [
     const { user_agent, warnings, event_ids, headers, body, body_truncated, answer } = request
     return json(200, {
       ...toJson(request),
-      ...{ user_agent, warnings, event_ids, headers, body, body_truncated, answer },
+      user_agent: isIdentified(request) ? user_agent : null,
+      ...{ warnings, event_ids, headers, body, body_truncated, answer },
     })
   }),
 ]
