@@ -80,7 +80,7 @@ function assemblePersons(
   const credentials = assembleCredentials(foundation, catalog.service, late, mailOutbox)
   if (!directory || !personal || !credentials) return undefined
   const deps = {
-    ...{ admin, db, vault, directory, personal, credentials, record, tables },
+    ...{ admin, trail: admin.trail, db, vault, directory, personal, credentials, record, tables },
     enqueue: queue.enqueue,
     monitoring: monitoring.options.store,
     render: catalog.render,

@@ -67,11 +67,14 @@ export async function instantOf(
   throw new UsageError(`The span ${text} ends after the year 9999.`)
 }
 
-const HASH = /^[0-9a-f]{64}$/
+/** A hash covers the place of its row, so that the place before it is for its reader only. */
+const HASH = /^(?:\d{1,15}:)?([0-9a-f]{64})$/
 
-/** Reads the `--expect` of commands on the audit chain. */
+/** Reads the `--expect` of commands on the audit chain: `HASH`, or `SEQ:HASH`. */
 export function expectedHashOf(text: unknown): string | undefined {
-  if (text === undefined || HASH.test(String(text))) return text as string | undefined
+  if (text === undefined) return undefined
+  const [, hash] = HASH.exec(String(text)) ?? []
+  if (hash !== undefined) return hash
   throw new UsageError(`--expect is "${text}"; expected the 64 hex digits of a row's hash.`)
 }
 

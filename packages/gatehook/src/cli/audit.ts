@@ -156,8 +156,11 @@ export const audit: CommandFamily = {
       description:
         'Verifies each audit row and its link to the row before. Names the first broken row. ' +
         'Store the last hash elsewhere and pass it with --expect later: a chain that was cut ' +
-        'off at its end, or replaced together with its key, lacks it.',
-      options: [['--expect <HASH>', 'also require that a row with this hash is in the chain']],
+        'off at its end, or replaced together with its key, lacks it. The log of each node has ' +
+        'seq and hash of the head at most once a minute.',
+      options: [
+        ['--expect <HASH>', 'also require that a row with this hash, or SEQ:HASH, is in the chain'],
+      ],
       examples: [['gatehook audit verify --json', 'for a scheduled check']],
       parse: ({ options }) => expectedHashOf(options.expect),
       act: ({ trail }, { out }, expect) =>

@@ -74,16 +74,30 @@ eachService('a change of any column is detected, and the report names the row', 
   }
 })
 
-eachService('names and details can be removed from a row, together alone', async (service) => {
-  const { db } = service.app
+eachService('names and details can be removed by the service alone, together', async (service) => {
+  const { db, administration } = service.app
   await writeRows(service)
   const rows: { id: string; action: string }[] = await listRows(service)
   const { id } = rows.find(({ action }) => action === 'customer.create')!
   const change = (changes: Sql) =>
     db.write((tx) => tx.run(sql`UPDATE gh_audit SET ${changes} WHERE id = ${id}`))
+  const prove = async () => {
+    const { position } = (await db.get(sql`SELECT position FROM gh_audit WHERE id = ${id}`))!
+    await db.write((tx) => administration.trail.proveClearing(tx, [Number(position)]))
+  }
+  const content = await db.get(sql`SELECT salt, actor_name, address, detail FROM gh_audit
+    WHERE id = ${id}`)
   await change(sql`actor_name = NULL, address = NULL, detail = '{}'`)
   assert.equal((await findBroken(service)).id, id, 'the salt is left')
   await change(sql`salt = NULL`)
+  assert.equal((await findBroken(service)).id, id, 'another program removed them')
+  await prove()
+  assert.equal((await findBroken(service)).id, id, 'no erasure proves it later')
+  const { salt, actor_name, address, detail } = content!
+  await change(sql`salt = ${salt}, actor_name = ${actor_name}, address = ${address},
+    detail = ${detail}`)
+  await prove()
+  await change(sql`actor_name = NULL, address = NULL, detail = '{}', salt = NULL`)
   const report = await service.app.audit.verify()
   assert.deepEqual([report.valid, report.broken], [true, null])
   for (const forged of [sql`actor_name = 'Eve'`, sql`address = '::1'`, sql`detail = '{"a":1}'`]) {
@@ -91,6 +105,8 @@ eachService('names and details can be removed from a row, together alone', async
     assert.equal((await findBroken(service)).id, id)
     await change(sql`actor_name = NULL, address = NULL, detail = '{}'`)
   }
+  await change(sql`cleared = 'x'`)
+  assert.equal((await findBroken(service)).id, id)
 })
 
 eachService(

@@ -27,6 +27,8 @@ test('audit list returns rows; audit verify passes, then names the changed row',
   assert.deepEqual([report.valid, report.broken], [true, null])
   const expected = await gatehook(folder, 'audit', 'verify', '--expect', row.hash)
   assert.equal(expected.exit, 0)
+  const logged = await gatehook(folder, 'audit', 'verify', '--expect', `${row.seq}:${row.hash}`)
+  assert.equal(logged.exit, 0)
 
   const db = new DatabaseSync(join(folder.cwd, 'data', 'gatehook.db'))
   db.exec(`UPDATE gh_audit SET target = 'key_other' WHERE id = '${row.id}'`)

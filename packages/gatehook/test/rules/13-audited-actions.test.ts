@@ -183,6 +183,7 @@ async function performOauthActions(fixture: OauthFixture): Promise<void> {
 
 /** The test files of actions that need several nodes, the console or a worker. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
+  'audit.set_back': '13-a-chain-set-back-is-detected.test.ts',
   'client.register': '16-05-clients-register-themselves.test.ts',
   'database.promoted': '../storage/failover.test.ts',
   'installation.move': '../cli/move.test.ts',

@@ -97,8 +97,8 @@ test('an export revokes again beside a running node', async (t) => {
 /** Why an action takes nothing that restored data still has. */
 const HARMLESS: Readonly<Record<string, string>> = {
   'It changes no credential and no receiver.':
-    'attention.delay audit.purge audit.start clock.set customer.export customer.request ' +
-    'database.promoted ' +
+    'attention.delay audit.purge audit.set_back audit.start clock.set customer.export ' +
+    'customer.request database.promoted ' +
     'installation.move installation.moved installation.move_undo job.cancel job.retry ' +
     'login.throttled person.export token.refresh_race restore.recognize restore.release ' +
     'restore.confirm restore.revocations version.notice version.update webhook.lost_events ' +
@@ -229,7 +229,7 @@ eachService(
     const line = { at: 1, position: 1, actor_kind: 'cli', actor_id: 'x', actor_name: null }
     const rest = { address: null, request_id: null, node: null, tag: null, hash: '', digest: '' }
     async function* lines(): AsyncGenerator<AuditRow> {
-      const row = { ...line, ...rest, previous_hash: '', detail: '{}' }
+      const row = { ...line, ...rest, previous_hash: '', detail: '{}', cleared: null }
       const removed = { action: 'consent.revoke', target: client.client_id, salt: null }
       yield { ...row, ...removed, id: 'aud_1', seq: 2 }
       yield { ...row, action: 'customer.delete', target: id, salt: 'x', id: 'aud_2', seq: 3 }

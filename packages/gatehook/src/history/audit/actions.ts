@@ -17,6 +17,11 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
     'An operator put an item off; `detail.until` is the instant at which it returns.',
   ),
   'audit.purge': of('`audit`', 'Rows older than the retention period were purged.'),
+  'audit.set_back': of(
+    '`audit`',
+    'The hash chain lacked rows that a node knew: another program changed it, or a failover lost ' +
+      'them. `detail` has the last known row and the last stored one.',
+  ),
   'audit.start': of('`audit`', 'The hash chain began; the first row of the chain.'),
   'client.create': of('client', 'A client was registered.'),
   'client.delete': of('client', 'A client was deleted; its sessions and consents ended.'),

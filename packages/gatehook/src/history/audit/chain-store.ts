@@ -1,7 +1,13 @@
 /** SQL of the hash chain: its key, its two ends, and the rows to append, verify and purge. */
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { bytesOf, countFitting } from '../../platform/storage/page-bytes.ts'
-import { type PreparedStatement, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
+import {
+  join,
+  type PreparedStatement,
+  prepareStatement,
+  raw,
+  sql,
+} from '../../platform/storage/sql.ts'
 import type { AuditRow, ChainEnd, EndName } from './chain.ts'
 
 /** The id of the row of the chain's key. */
@@ -19,7 +25,7 @@ export interface StoredEnd extends ChainEnd {
 }
 
 const COLUMNS = `position, id, at, actor_kind, actor_id, actor_name, address, request_id, action,
-  target, detail, node, salt, digest, tag, seq, hash, previous_hash`
+  target, detail, node, salt, digest, tag, cleared, seq, hash, previous_hash`
 
 const endByName = prepareStatement(
   'SELECT seq, hash, untagged_through, mac FROM gh_audit_chain WHERE name = ?',
@@ -111,11 +117,25 @@ export const hasUnchainedRows = async (from: Reader): Promise<boolean> =>
 export const linkRow = (tx: Tx, row: AuditRow, seq: number, hash: string, previousHash: string) =>
   tx.run(link([seq, hash, previousHash, row.position]))
 
+/** Returns the rows of some positions that have their names and details. */
+export const findUncleared = (tx: Tx, positions: readonly number[]) =>
+  tx.all<Row & Pick<AuditRow, 'position' | 'id' | 'digest'>>(sql`SELECT position, id, digest
+    FROM gh_audit WHERE position IN (${join(positions)}) AND salt IS NOT NULL`)
+
+export const storeClearing = (tx: Tx, position: number, proof: string) =>
+  tx.runLater(sql`UPDATE gh_audit SET cleared = ${proof} WHERE position = ${position}`)
+
 /** Returns a page of the rows after `seq`, up to and including `through`. */
 export const findRowsAfter = (from: Reader, seq: number, through: number, limit: number) =>
   readPage(from, afterSeq, [seq, through], limit)
 
 export const deleteRowsThrough = (tx: Tx, seq: number) => tx.run(deleteThrough([seq]))
+
+/** Returns the hash of a row of the chain; undefined if it is purged or missing. */
+export async function findHashOf(from: Reader, seq: number): Promise<string | undefined> {
+  const row = await from.get(sql`SELECT hash FROM gh_audit WHERE seq = ${seq}`)
+  return row?.hash as string | undefined
+}
 
 /** Returns the time of the oldest row of the chain, in epoch milliseconds. */
 export async function findOldestTime(from: Reader): Promise<number | undefined> {

@@ -3,11 +3,13 @@
  * record audit rows do not wait for each other: a row gets its place in the chain after its commit,
  * in a transaction that locks the head of the chain. Only this file updates or deletes audit rows.
  */
+import type { Log } from '../../kernel/log.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { sql } from '../../platform/storage/sql.ts'
 import type { ChainEnd, ChainKey, EndName } from './chain.ts'
 import { hasValidTag, isSameHash } from './chain.ts'
+import type { ChainMemory, SetBack } from './chain-memory.ts'
 import * as store from './chain-store.ts'
 import { type AuditContext, recordAudit } from './store.ts'
 
@@ -38,6 +40,11 @@ export const signEnd = (key: ChainKey, name: EndName, end: ChainEnd): store.Stor
   return { seq, hash, untaggedThrough, mac: key.endMac(name, end) }
 }
 
+export interface AppendDeps extends ChainDeps, AuditContext {
+  readonly log: Log
+  readonly memory: ChainMemory
+}
+
 interface AppendResult {
   readonly rows: number
   /** Ids of appended rows whose tag is missing or wrong. */
@@ -46,12 +53,18 @@ interface AppendResult {
 
 /**
  * Appends up to 200 rows to the chain, in the order of their positions. It also appends rows
- * without a valid tag; `verifyChain` reports them. Throws `ChainError`.
+ * without a valid tag; `verifyChain` reports them. Records that the chain was set back, and
+ * continues it. Throws `ChainError`.
  */
-export async function appendBatch({ db, key }: ChainDeps): Promise<AppendResult> {
-  if (!(await store.hasUnchainedRows(db))) return { rows: 0, suspectIds: [] }
-  return db.write(async (tx) => {
+export async function appendBatch(deps: AppendDeps): Promise<AppendResult> {
+  const { db, key, log, memory } = deps
+  if (!(await store.hasUnchainedRows(db)) && (await isContinued(deps))) {
+    return { rows: 0, suspectIds: [] }
+  }
+  const { end, setBack, ...result } = await db.write(async (tx) => {
     const head = authenticateEnd(key, 'head', await store.lockHead(tx))
+    const setBack = await memory.findSetBack(tx, head)
+    if (setBack) await recordSetBack(tx, setBack, deps)
     const rows = await store.findUnchainedRows(tx, APPEND_BATCH_ROWS)
     let end: ChainEnd = head
     for (const row of rows) {
@@ -62,8 +75,43 @@ export async function appendBatch({ db, key }: ChainDeps): Promise<AppendResult>
     }
     if (rows.length > 0) await store.updateEnd(tx, 'head', signEnd(key, 'head', end))
     const suspects = rows.filter((row) => !hasValidTag(key, row, head.untaggedThrough))
-    return { rows: rows.length, suspectIds: suspects.map(({ id }) => id) }
+    return { rows: rows.length, suspectIds: suspects.map(({ id }) => id), end, setBack }
   })
+  if (setBack) {
+    memory.replace(end)
+    log.error(setBack, 'the audit chain was set back: rows that this node knows are missing')
+  } else memory.note(end)
+  return result
+}
+
+/** Returns whether the stored head continues the newest one; the lock of the head decides. */
+async function isContinued({ db, key, memory }: AppendDeps): Promise<boolean> {
+  const stored = await store.readEnd(db, 'head')
+  if (!stored || !isSameHash(stored.mac, key.endMac('head', stored))) return false
+  if (await memory.findSetBack(db, stored)) return false
+  memory.note(stored)
+  return true
+}
+
+/** A failover to a standby that lacks the last commits sets the chain back, too. */
+async function recordSetBack(tx: Tx, setBack: SetBack, context: AuditContext): Promise<void> {
+  const actor = { kind: 'system', id: 'audit' } as const
+  const detail = { ...setBack }
+  await recordAudit(tx, { actor, action: 'audit.set_back', target: 'audit', detail }, context)
+}
+
+/**
+ * Proves that the service clears rows, in the transaction that does so. Rows that are cleared
+ * already get no proof: another program may have done it.
+ */
+export async function proveClearing(
+  tx: Tx,
+  key: ChainKey,
+  positions: readonly number[],
+): Promise<void> {
+  for (const row of await store.findUncleared(tx, positions)) {
+    store.storeClearing(tx, row.position, key.clearing(row))
+  }
 }
 
 /**
@@ -97,5 +145,6 @@ export const purgeRows = (
 export async function removeChain(tx: Tx): Promise<void> {
   await tx.run(sql`DELETE FROM gh_audit_keys`)
   await tx.run(sql`DELETE FROM gh_audit_chain`)
-  await tx.run(sql`UPDATE gh_audit SET seq = NULL, hash = NULL, previous_hash = NULL, tag = NULL`)
+  await tx.run(sql`UPDATE gh_audit SET seq = NULL, hash = NULL, previous_hash = NULL, tag = NULL,
+    cleared = NULL`)
 }

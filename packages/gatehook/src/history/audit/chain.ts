@@ -19,6 +19,9 @@ interface PersonalContent {
   readonly salt: string | null
 }
 
+/** The row, and the digest of its removed columns. */
+type ClearedContent = Pick<AuditContent, 'id' | 'digest'>
+
 /** The columns that the writer of a row sets; the tag covers all of them. */
 export interface AuditContent extends PersonalContent {
   readonly id: string
@@ -39,6 +42,8 @@ export interface AuditRow extends Row, AuditContent {
   readonly position: number
   /** The writer's HMAC over the content; null in rows older than the chain. */
   readonly tag: string | null
+  /** The service's HMAC that it removed name, address and detail; null while they are there. */
+  readonly cleared: string | null
   /** Place in the chain, from 1 without gaps; null until the row is appended. */
   readonly seq: number | null
   readonly hash: string | null
@@ -73,11 +78,15 @@ export interface ExportEnd {
 export const digestOf = ({ salt, actor_name, address, detail }: PersonalContent): string =>
   hash('sha256', JSON.stringify([salt, actor_name, address, detail]))
 
-/** Returns whether the digest covers the personal columns, or they were removed. */
-const hasValidDigest = (row: AuditContent): boolean =>
-  row.salt === null
-    ? row.actor_name === null && row.address === null && row.detail === '{}'
-    : digestOf(row) === row.digest
+/**
+ * Returns whether the digest covers the personal columns, or the service removed them. A row that
+ * is older than the chain may lack the proof: its key is lost.
+ */
+function hasValidDigest(key: ChainKey, row: TaggedContent): boolean {
+  if (row.salt !== null) return digestOf(row) === row.digest
+  if (row.actor_name !== null || row.address !== null || row.detail !== '{}') return false
+  return row.tag === null || isSameHash(row.cleared, key.clearing(row))
+}
 
 /** Returns the signed content as a JSON array: the same text on both databases. */
 const canonical = (row: AuditContent): string =>
@@ -89,6 +98,8 @@ const canonical = (row: AuditContent): string =>
 export interface ChainKey {
   /** Returns the writer's tag of a row. */
   tag(row: AuditContent): string
+  /** Returns the proof that the service removed the name, address and detail of a row. */
+  clearing(row: ClearedContent): string
   /** Returns the row's `hash`, over its content, tag, place and previous hash. */
   link(row: AuditContent & Pick<AuditRow, 'tag'>, seq: number, previousHash: string): string
   endMac(name: EndName, end: ChainEnd): string
@@ -103,6 +114,7 @@ export function createChainKey(key: Uint8Array): ChainKey {
       .digest('hex')
   return {
     tag: (row) => mac('row', canonical(row)),
+    clearing: ({ id, digest }) => mac('cleared', id, digest),
     link: (row, seq, previousHash) => mac('link', seq, previousHash, row.tag, canonical(row)),
     endMac: (name, { seq, hash, untaggedThrough }) => mac(name, seq, hash, untaggedThrough),
     exportMac: ({ rows, seq, hash, at }) => mac('export', rows, seq, hash, at),
@@ -115,13 +127,11 @@ export function isSameHash(a: string | null, b: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
+type TaggedContent = Pick<AuditRow, 'position' | 'tag' | 'cleared'> & AuditContent
+
 /** Returns whether digest and tag are valid; a row that is older than the chain has no tag. */
-export function hasValidTag(
-  key: ChainKey,
-  row: Pick<AuditRow, 'position' | 'tag'> & AuditContent,
-  untaggedThrough: number,
-): boolean {
-  if (!hasValidDigest(row)) return false
+export function hasValidTag(key: ChainKey, row: TaggedContent, untaggedThrough: number): boolean {
+  if (!hasValidDigest(key, row)) return false
   if (row.tag === null) return row.position <= untaggedThrough
   return isSameHash(row.tag, key.tag(row))
 }

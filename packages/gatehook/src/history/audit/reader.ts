@@ -12,9 +12,12 @@ export const selectTargets = (action: string, operator: string): Sql =>
     WHERE actor_id = ${operator} AND actor_kind = 'operator' AND action = ${action})`
 
 interface AuditedRow extends Row {
+  readonly id: string
   readonly at: number
   readonly target: string
   readonly actor_id: string
+  /** JSON text. */
+  readonly detail: string
 }
 
 /** Lists the rows of an action from an id on, the latest first. */
@@ -22,7 +25,7 @@ export const listAudited = (
   from: Reader,
   { action, sinceId, limit }: { action: string; sinceId: string; limit: number },
 ) =>
-  from.all<AuditedRow>(sql`SELECT at, target, actor_id FROM gh_audit
+  from.all<AuditedRow>(sql`SELECT id, at, target, actor_id, detail FROM gh_audit
     WHERE action = ${action} AND id >= ${sinceId} ORDER BY id DESC LIMIT ${limit}`)
 
 interface AuditedOperation {

@@ -55,6 +55,11 @@ function principalOf(principal: Principal | undefined): AuditPrincipal | undefin
 export interface AuditSigner {
   /** Returns the HMAC over a row's content. */
   tag(content: AuditContent): string
+  /**
+   * Proves that the service removes names and details of the rows of some positions, which the
+   * transaction does next.
+   */
+  proveClearing(tx: Tx, positions: readonly number[]): Promise<void>
   /** Called after the commit of a row. */
   onCommit(): void
   /** The name of this node. */

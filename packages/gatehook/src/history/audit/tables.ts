@@ -24,13 +24,13 @@ const concerns = (row: Readonly<Record<string, Value>>, person: PersonTrace): bo
   ((row.actor_kind === 'person' && row.actor_id === person.id) ||
     (ON_PERSON.test(String(row.action)) && row.target === person.id))
 
-const auditTrail: Table = {
+export const auditTrail: Table = {
   name: 'gh_audit',
   row:
     'An operation. `tag` is the HMAC of the writer; `seq`, `hash` and `previous_hash` are null ' +
     'until the row joins the chain. They cover `digest`, the salted hash of name, address and ' +
-    'detail: a deletion of the person or customer removes those and the salt (§18.11). `scope`: ' +
-    'the customer that the row concerns.',
+    'detail: a deletion of the person or customer removes those and the salt (§18.11), and ' +
+    'stores an HMAC that it did, `cleared`. `scope`: the customer that the row concerns.',
   columns: {
     position: serial,
     id: text.plain,
@@ -45,6 +45,7 @@ const auditTrail: Table = {
     address: text.personal.orNull,
     request_id: text.plain.orNull,
     tag: text.secret.orNull,
+    cleared: text.secret.orNull,
     seq: int.orNull,
     hash: text.plain.orNull,
     previous_hash: text.plain.orNull,

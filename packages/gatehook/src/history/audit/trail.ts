@@ -9,15 +9,26 @@ import type { Vault } from '../../kernel/secret.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import { type ChainKey, createChainKey, GENESIS } from './chain.ts'
 import { type ExportLine, type ExportReport, exportChain, verifyExport } from './chain-export.ts'
+import { createChainMemory } from './chain-memory.ts'
 import * as store from './chain-store.ts'
 import { type ChainReport, type VerifyOptions, verifyChain } from './chain-verifier.ts'
-import { appendBatch, type ChainDeps, ChainError, purgeRows, signEnd } from './chain-writer.ts'
+import {
+  type AppendDeps,
+  appendBatch,
+  type ChainDeps,
+  ChainError,
+  proveClearing,
+  purgeRows,
+  signEnd,
+} from './chain-writer.ts'
 import { type AuditContext, type AuditSigner, recordAudit } from './store.ts'
 import { AUDIT_PURPOSE } from './tables.ts'
 
 const KEY_BYTES = 32
 /** Delay after a commit; one batch appends the rows of all commits within it. */
 const APPEND_DELAY_MS = 300
+/** The head is logged at most once in this time. */
+const LOG_MS = 60_000
 const DAY_MS = 86_400_000
 
 export interface AuditTrail extends AuditSigner {
@@ -50,16 +61,22 @@ export const createSigner = (
   key: ChainKey,
   node: string,
   onCommit: () => void = () => {},
-): AuditSigner => ({ tag: key.tag, onCommit, node })
+): AuditSigner => ({
+  tag: key.tag,
+  proveClearing: (tx, positions) => proveClearing(tx, key, positions),
+  onCommit,
+  node,
+})
 
 /** Opens the audit trail; creates its key and the first row if the database has none. */
 export async function openAuditTrail(deps: AuditTrailDeps): Promise<AuditTrail> {
   const { db, clock, log, retentionDays } = deps
   const key = await loadKey(deps)
-  const chain: ChainDeps = { db, key }
-  const timer = createAppendTimer(chain, log)
-  const signer = createSigner(key, deps.node, timer.wake)
+  const signer = createSigner(key, deps.node, () => timer.wake())
   const context: AuditContext = { ...deps, trail: signer }
+  const chain: AppendDeps = { ...context, db, key, log, memory: createChainMemory() }
+  const append = createAppender(chain)
+  const timer = createAppendTimer(append, log)
   await startChain(chain, context)
   return {
     ...signer,
@@ -73,20 +90,20 @@ export async function openAuditTrail(deps: AuditTrailDeps): Promise<AuditTrail> 
       }
     },
     async verify(options) {
-      await appendIfPossible(chain, log)
+      await appendIfPossible(append)
       return verifyChain(chain, options)
     },
     async *export() {
       const now = clock.now()
-      const isAppended = await appendIfPossible(chain, log)
+      const isAppended = await appendIfPossible(append)
       yield* exportChain(chain, isAppended ? now : undefined)
     },
     verifyExport: (lines, expect) => verifyExport(chain, lines, expect),
     chores: {
       audit: async () => {
-        await appendAll(chain, log)
+        await append()
         if (retentionDays === 0) return 0
-        return purgeRows({ ...chain, ...context }, clock.now() - retentionDays * DAY_MS)
+        return purgeRows(chain, clock.now() - retentionDays * DAY_MS)
       },
     },
     start: timer.start,
@@ -153,12 +170,26 @@ function logSuspects(log: Log, ids: readonly string[]): void {
   log.error({ rows: ids }, 'audit rows without a valid tag: gatehook audit verify')
 }
 
-/** Appends all committed rows to the chain. Throws `ChainError`. */
-async function appendAll(chain: ChainDeps, log: Log): Promise<void> {
-  for (;;) {
-    const { rows, suspectIds } = await appendBatch(chain)
-    logSuspects(log, suspectIds)
-    if (rows === 0) return
+type AppendRows = () => Promise<void>
+
+/**
+ * Returns a function that appends all committed rows to the chain. It logs the head at most once a
+ * minute: a writer of the database sets no log back. Throws `ChainError`.
+ */
+function createAppender(chain: AppendDeps): AppendRows {
+  const { clock, log, memory } = chain
+  let logged: { readonly seq: number; readonly atMs: number } | undefined
+  return async () => {
+    for (;;) {
+      const { rows, suspectIds } = await appendBatch(chain)
+      logSuspects(log, suspectIds)
+      if (rows === 0) break
+    }
+    const head = memory.newest()
+    const atMs = clock.elapsedMs()
+    if (!head || head.seq === logged?.seq || (logged && atMs - logged.atMs < LOG_MS)) return
+    logged = { seq: head.seq, atMs }
+    log.info({ seq: head.seq, hash: head.hash }, 'head of the audit chain')
   }
 }
 
@@ -166,9 +197,9 @@ async function appendAll(chain: ChainDeps, log: Log): Promise<void> {
  * Returns whether all committed rows are in the chain. Readers get the chained rows while none can
  * be stored; a verification names a broken chain.
  */
-async function appendIfPossible(chain: ChainDeps, log: Log): Promise<boolean> {
+async function appendIfPossible(append: AppendRows): Promise<boolean> {
   try {
-    await appendAll(chain, log)
+    await append()
     return true
   } catch (error) {
     if (!(error instanceof ChainError || error instanceof Failure)) throw error
@@ -177,13 +208,13 @@ async function appendIfPossible(chain: ChainDeps, log: Log): Promise<boolean> {
 }
 
 /** Appends soon after a commit of this process. The chore appends rows that other nodes left. */
-function createAppendTimer(chain: ChainDeps, log: Log) {
+function createAppendTimer(append: AppendRows, log: Log) {
   let isStarted = false
   let timer: NodeJS.Timeout | undefined
   let round: Promise<void> | undefined
   const run = async () => {
     try {
-      await appendAll(chain, log)
+      await append()
     } catch (error) {
       log.error({ err: error }, 'audit rows could not be chained')
     }

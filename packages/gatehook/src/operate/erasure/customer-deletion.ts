@@ -72,9 +72,12 @@ export function createCustomerDeletion(deps: DeletionDeps): CustomerDeletionJob 
   }
 }
 
-async function stepsOf(deps: DeletionDeps, customer: CustomerPlace): Promise<WalkStep[]> {
+async function stepsOf(
+  { db, audit, monitoring, listTables }: DeletionDeps,
+  customer: CustomerPlace,
+): Promise<WalkStep[]> {
   const steps: WalkStep[] = []
-  const { db, listTables } = deps
+  const deps = { db, monitoring, trail: audit.trail }
   for (const table of await listTables()) {
     const rows = new CustomerRows(table)
     const { name, selfReferences = [] } = table

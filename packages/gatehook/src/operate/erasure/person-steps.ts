@@ -5,6 +5,7 @@
  */
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { PersonalData, PersonPlace } from '../../declare/resources/personal-data.ts'
+import type { AuditSigner } from '../../history/audit/store.ts'
 import { replaceObject } from '../../history/events/store.ts'
 import { events } from '../../history/events/tables.ts'
 import { customerNoOf } from '../../kernel/principal.ts'
@@ -43,6 +44,7 @@ export interface PersonStepDeps extends BodyRenderer {
   /** The tables of the engine with rows of customers. */
   readonly tables: readonly OwnedTable[]
   readonly monitoring: RowPlace
+  readonly trail: AuditSigner
 }
 
 interface ErasurePlaces {

@@ -5,6 +5,8 @@
  * run.
  */
 import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promises'
+import type { AuditSigner } from '../../history/audit/store.ts'
+import { auditTrail } from '../../history/audit/tables.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { BATCH_REST } from '../../kernel/pace.ts'
 import type {
@@ -113,6 +115,7 @@ export const decodeState = <T>(text: string): T =>
 
 interface SliceDeps {
   readonly db: Database
+  readonly trail: Pick<AuditSigner, 'proveClearing'>
   readonly monitoring: RowPlace
 }
 
@@ -138,7 +141,7 @@ async function select(page: RowPage['rows'], has: NonNullable<TableWalk['has']>)
 
 /** Returns the slices of a table. */
 export const tableSlices =
-  ({ db, monitoring }: SliceDeps, place: OwnedPlace, walk: TableWalk): WalkStep['slice'] =>
+  ({ db, monitoring, trail }: SliceDeps, place: OwnedPlace, walk: TableWalk): WalkStep['slice'] =>
   async (position) => {
     const { rows, statement, has, onChange } = walk
     const isApart = rows.table.apart === true
@@ -151,6 +154,9 @@ export const tableSlices =
       if (isApart) changed += (await monitoring.write([sql]))[0]!
       else {
         const change = async (tx: Tx) => {
+          if (rows.table === auditTrail) {
+            await trail.proveClearing(tx, rows.valuesOf(owned, 'position').map(Number))
+          }
           const count = await tx.run(sql)
           if (count > 0) onChange?.(tx, count)
           return count

@@ -160,6 +160,25 @@ const breakGlass: AttentionKind = async ({ db }, now) => {
   )
 }
 
+/** Set-backs of the audit chain that are listed, the latest, for this time. */
+const SET_BACKS_MAX = 5
+const SET_BACK_WITHIN_MS = 30 * DAY_MS
+
+const setBackAudits: AttentionKind = async ({ db }, now) => {
+  const rows = await listAudited(db, {
+    action: 'audit.set_back',
+    sinceId: lowestIdAt('aud_', now - SET_BACK_WITHIN_MS),
+    limit: SET_BACKS_MAX,
+  })
+  return rows.map(({ id, at, detail }) => {
+    const { expected, stored } = JSON.parse(detail)
+    return itemOf('audit_set_back', 'bad', at, {
+      subject: { type: 'audit', id, label: id },
+      facts: { last_seq: expected.seq, last_hash: expected.hash, stored_seq: stored.seq },
+    })
+  })
+}
+
 /** Events of the team's transactions that do not fit their declaration (§17.2). */
 const heldEvents: AttentionKind = async ({ db }) => {
   const rows = await listHeld(db, store.ITEMS_MAX)
@@ -237,6 +256,7 @@ const SHARED: AttentionKinds = {
   'other nodes': otherStates,
   'failed starts': failedStarts,
   'held locks': heldLocks,
+  'audit chain': setBackAudits,
   certificate: expiringCertificate,
   'server errors': serverErrors,
   'held events': heldEvents,

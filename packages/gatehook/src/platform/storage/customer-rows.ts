@@ -269,6 +269,11 @@ export class CustomerRows {
     }
   }
 
+  /** Returns the values of a column of a page. */
+  valuesOf(rows: RowPage['rows'], column: string): Value[] {
+    return rows.flatMap((row) => this.#valuesOf(row, [column]))
+  }
+
   /** Divides the rows of a page by their owners: a statement names one. */
   byOwner(rows: RowPage['rows']): RowPage['rows'][] {
     const at = this.columns.indexOf(this.#owner.column)

@@ -129,6 +129,16 @@ const KINDS: Readonly<Record<string, Words>> = {
     ),
     link: () => ['Open', href('/console/audit')],
   },
+  audit_set_back: {
+    word: 'Set back',
+    sentence: (row) => (
+      <>
+        The audit chain ended at row {number(fact(row, 'stored_seq'))}; a node knew row{' '}
+        {number(fact(row, 'last_seq'))}. Another program changed the trail, or a failover lost rows.
+      </>
+    ),
+    link: () => ['Open', href('/console/audit')],
+  },
   operator_break_glass: {
     word: 'Emergency',
     sentence: (row) => (
