@@ -54,7 +54,8 @@ export function FormDialog({ form, onSubmit, ...props }: FormDialogProps) {
       submit={isInline ? undefined : { verb, kind, busy, run, isDisabled: !isReady }}
     >
       {!isInline && above}
-      <Form onSubmit={run}>
+      {/* The button of a dialog is outside the form: the server validates, also after Enter. */}
+      <Form onSubmit={run} noValidate={!isInline}>
         {isInline && failed}
         {isInline && above}
         <FormFields form={form} />

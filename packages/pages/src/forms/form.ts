@@ -59,7 +59,7 @@ export function useForm(
   return {
     fields,
     draft,
-    change: (change) => setDraft({ ...draft, ...change }),
+    change: (change) => setDraft((now) => ({ ...now, ...change })),
     isReady: fields.every((field) => mistakeIn(field, draft) === undefined),
     sending,
     messageOf: messageIn,
