@@ -64,8 +64,11 @@ export function measureJson(bytes: Uint8Array, maxValues = JSON_VALUES_MAX): Jso
         else narrow.add(text.slice(match.index + 1, end))
         if (wide + narrow.size > JSON_NAMES_MAX) throw tooManyNames()
       }
-    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) members = sizes.pop() ?? 0
-    else {
+    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
+      const outer = sizes.pop()
+      if (outer === undefined) break // nothing is open: the parser stops here, too
+      members = outer
+    } else {
       values++
       if (code !== COMMA) {
         sizes.push(members)
