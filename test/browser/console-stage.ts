@@ -126,7 +126,7 @@ export async function openTab(
 ): Promise<Page> {
   const context = await browser.newContext({ viewport: WIDE, ...options })
   const faults: string[] = []
-  context.setDefaultTimeout(15_000)
+  context.setDefaultTimeout(60_000)
   context.on('request', (request) => {
     const { protocol, origin } = new URL(request.url())
     if (protocol !== 'data:' && origin !== url) faults.push(`request to ${request.url()}`)

@@ -122,7 +122,7 @@ for (const viewport of [WIDE, NARROW]) {
     status = 410 // ends the delivery, and disables the endpoint
     const email = `ada-${viewport.width}@example.com`
     await stage.json('POST', '/api/v2/users', { name: 'Ada', email }, own)
-    await page.getByText('1 webhook not delivered').waitFor({ timeout: 40_000 })
+    await page.getByText('1 webhook not delivered').waitFor()
     await page.getByRole('link', { name: new URL(HOOK).host }).click()
     // Both parts of the page have arrived, so that nothing moves under the pointer.
     await page.getByRole('heading', { name: HOOK }).waitFor()
