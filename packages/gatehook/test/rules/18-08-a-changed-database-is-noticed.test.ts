@@ -3,8 +3,10 @@
  * answers 503. It recovers by itself.
  */
 import assert from 'node:assert/strict'
-import { eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { test } from 'node:test'
+import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
 import { engineTables } from '../../src/engine-tables.ts'
+import { adminOf, requestIdOf } from '../monitoring/admin.ts'
 
 /** A part of the database, and requests that use it. */
 interface MissingPart {
@@ -80,3 +82,35 @@ eachService('each table of the engine is one that readiness needs', async (servi
     await change(service, `ALTER TABLE ${table}_old RENAME TO ${table}`)
   }
 })
+
+for (const [name, remove, restore, cause] of [
+  [
+    'a unique index of the engine is dropped',
+    'ALTER TABLE gh_counters DROP CONSTRAINT gh_counters_pkey',
+    'ALTER TABLE gh_counters ADD PRIMARY KEY (scope, collection, slot)',
+    /^The database lacks a unique index that the node uses: gh_counters_pkey\.$/,
+  ],
+  [
+    'a trigger of the team refuses rows',
+    `CREATE FUNCTION quota() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION 'secret'; END $$
+       LANGUAGE plpgsql;
+     CREATE TRIGGER quota BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION quota()`,
+    'DROP TRIGGER quota ON orders',
+    /^The function quota of the database refused a statement with the state P0001\./,
+  ],
+] as const) {
+  test(`${name}: the request has the cause`, async (t) => {
+    const service = await openService(t, 'postgres')
+    const user = await service.post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
+    const body = { ...order, user_id: user.body.id }
+    await change(service, remove)
+    const refused = await service.post('/api/v2/orders', body)
+    assert.ok(refused.status >= 500, refused.text)
+    const admin = await adminOf(service)
+    const { help } = (await admin.get(`/admin/requests/${requestIdOf(refused)}`)).body
+    assert.match(help.text, cause)
+    assert.doesNotMatch(JSON.stringify(help), /secret/)
+    await change(service, restore)
+    assert.equal((await service.post('/api/v2/orders', body)).status, 201)
+  })
+}

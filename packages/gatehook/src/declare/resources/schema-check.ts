@@ -64,6 +64,8 @@ export async function openSchemaCheck({
     )),
     ...declared,
   ]
+  const tables = [...new Set(used.map(([table]) => table))]
+  const indexes = await listUniqueIndexes(db, tables)
   let lastMissing = ''
   const isIncomplete = async () => {
     const missing = (await findMissing(db, used)).map((path) => path.join('.')).join(', ')
@@ -80,11 +82,14 @@ export async function openSchemaCheck({
     async explain(error) {
       if (!(error instanceof SchemaError)) return error
       try {
-        if (!(await isIncomplete())) return error
+        if (await isIncomplete()) return storageUnavailable(error)
+        const present = new Set(await listUniqueIndexes(db, tables))
+        const lost = indexes.filter((name) => !present.has(name))
+        if (lost.length === 0) return error
+        return storageUnavailable(new SchemaError(new Error(lost.join(', ')), 'a unique index'))
       } catch (failure) {
         return failure
       }
-      return storageUnavailable(error)
     },
   }
 }
@@ -118,6 +123,19 @@ async function listColumns(db: Reader, tables: readonly string[]): Promise<Table
     values: [JSON.stringify(tables)],
   }
   return (await db.arrays(statement)) as unknown as TableColumn[]
+}
+
+/** Returns the names of the unique indexes of tables. */
+async function listUniqueIndexes(db: Reader, tables: readonly string[]): Promise<string[]> {
+  const statement: Statement = {
+    sql: `SELECT i.name FROM json_each(?) AS t, pragma_index_list(t.value) AS i WHERE i."unique"`,
+    text: `SELECT i.relname FROM pg_index x JOIN pg_class c ON c.oid = x.indrelid
+      JOIN pg_class i ON i.oid = x.indexrelid
+      WHERE c.relnamespace = current_schema()::regnamespace AND x.indisunique AND x.indisvalid
+      AND c.relname IN (SELECT jsonb_array_elements_text($1::jsonb))`,
+    values: [JSON.stringify(tables)],
+  }
+  return (await db.arrays(statement)).map(([name]) => String(name))
 }
 
 /** Returns the columns that the database lacks; of a table that it lacks, all. */

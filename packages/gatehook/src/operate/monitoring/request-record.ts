@@ -9,7 +9,10 @@ import { redactBody, redactHeaders } from '../../kernel/redaction.ts'
 import { parseTraceparent } from '../../kernel/tracing.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import { durabilityFaults } from '../../platform/storage/server-check.ts'
-import { describeStorageFailure } from '../../platform/storage/storage-failure.ts'
+import {
+  describeStorageFailure,
+  describeUnknownError,
+} from '../../platform/storage/storage-failure.ts'
 import { ERRORS_MAX } from '../../protocol/fields/object-reader.ts'
 import type { Answer, Call, Kind } from '../../protocol/http/call.ts'
 import type { Exchange } from '../../protocol/http/exchange.ts'
@@ -125,10 +128,11 @@ export function describeRequest(
 
 /** Returns why the database failed a request; null for any other failure. */
 export function causeOf(
-  { failure, detail }: Exchange,
+  { failure, detail, bug }: Exchange,
   { db }: Pick<RecordOptions, 'db'>,
 ): string | null {
   if (failure === 'durability_lost') return durabilityFaults.lost.advice
+  if (failure === 'internal_error') return describeUnknownError(bug) ?? null
   if (failure !== 'storage_unavailable') return null
   return describeStorageFailure(detail, db.fault()) ?? null
 }

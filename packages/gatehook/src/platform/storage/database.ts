@@ -363,12 +363,14 @@ export class ConstraintError extends Error {
 
 const SHORTENED = /^(.{44,})_[0-9a-f]{8}$/
 
-/** A statement names a table or a column that the database lacks. */
+/** A statement needs a table, a column or a unique index that the database lacks. */
 export class SchemaError extends Error {
   override readonly name = 'SchemaError'
+  readonly part: string
 
-  constructor(cause: Error) {
+  constructor(cause: Error, part = 'a table or a column') {
     super(cause.message, { cause })
+    this.part = part
   }
 }
 

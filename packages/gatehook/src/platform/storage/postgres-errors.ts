@@ -52,6 +52,8 @@ const UNAVAILABLE = /^(53|58|57014|25006|25P03|25P04|3D000|55000|55P03|XX00)/
 const DAMAGED = new Set(['XX001', 'XX002', '58030', '58P01'])
 /** No such schema, table or column. */
 const SCHEMA_LACKS = new Set(['3F000', '42P01', '42703'])
+/** An ON CONFLICT names columns without a unique index. */
+const INDEX_LACKS = '42P10'
 /** Text, numbers or instants that PostgreSQL cannot store or read; they come from the client. */
 const UNSTORABLE = new Set([
   ...['22001', '22003', '22007', '22008', '22021', '22P02', '22P03', '22P05', '54000'],
@@ -311,6 +313,7 @@ export function translatePostgresError(error: unknown): unknown {
     })
   }
   if (SCHEMA_LACKS.has(code)) return new SchemaError(error as Error)
+  if (code === INDEX_LACKS) return new SchemaError(error as Error, 'a unique index')
   if (isDamage(error)) return storageDamaged(error)
   const isAway = isUnopened(error) || isConnectionLost(error)
   if (isAway || UNAVAILABLE.test(code) || RETRYABLE.has(code)) return storageUnavailable(error)

@@ -23,6 +23,7 @@ const UNAVAILABLE = new Set([BUSY, 6, 7, 8, 10, FULL, 14, 15])
 const ERROR = 1
 /** SQLite has no codes for these errors. */
 const SCHEMA_TEXT = /^no such (table|column): |^table \S+ has no column named /
+const INDEX_TEXT = /^ON CONFLICT clause does not match any /
 const TAKEN_TEXT =
   /^(?:(table|index) "?(\w+)"? already exists|there is already (?:a|an) (table|index) named (\w+))$/
 const CONSTRAINT_FOREIGN_KEY = 787
@@ -63,6 +64,9 @@ export function translateSqliteError(
     return new ConstraintError('reference', undefined, error)
   }
   if (error.errcode === ERROR && SCHEMA_TEXT.test(error.message)) return new SchemaError(error)
+  if (error.errcode === ERROR && INDEX_TEXT.test(error.message)) {
+    return new SchemaError(error, 'a unique index')
+  }
   const taken = error.errcode === ERROR && TAKEN_TEXT.exec(error.message)
   if (taken) {
     const [, kind = taken[3], name = taken[4]!] = taken

@@ -2,6 +2,7 @@
 import { Failure } from '../../kernel/failure.ts'
 import { SchemaError, StorageError } from './database.ts'
 import {
+  hasState,
   isConnectionLost,
   isDamage,
   isDiskFull,
@@ -32,9 +33,25 @@ export const whileAvailable = <T>(result: Promise<T>, instead: T): Promise<T> =>
     throw error
   })
 
-/** Returns the sentence of an error that a lost table or column causes. */
-export const describeSchemaError = ({ message }: SchemaError): string =>
-  `The database lacks a table or a column that the node uses: ${message}.`
+/** Returns the sentence of an error that a lost table, column or index causes. */
+export const describeSchemaError = ({ part, message }: SchemaError): string =>
+  `The database lacks ${part} that the node uses: ${message}.`
+
+/**
+ * Returns the sentence of an error that the database returned, and that the engine does not know:
+ * its state and its function, without values. Undefined for an error of other code.
+ */
+export function describeUnknownError(error: unknown): string | undefined {
+  const { code, where, errcode } = (error ?? {}) as Readonly<Record<string, unknown>>
+  const message = 'The log has its message.'
+  if (error instanceof Error && typeof errcode === 'number') {
+    return `SQLite refused a statement with the code ${errcode}. ${message}`
+  }
+  if (!hasState(error)) return undefined
+  const [, name] = /PL\/pgSQL function ([^\s(]{1,128})\(/.exec(String(where)) ?? []
+  const origin = name === undefined ? 'PostgreSQL' : `The function ${name} of the database`
+  return `${origin} refused a statement with the state ${String(code)}. ${message}`
+}
 
 type IsCause = (error: unknown) => boolean
 

@@ -198,6 +198,8 @@ export class Exchange implements Call {
   missingScope: string | undefined = undefined
   /** Details of a failure for the log. */
   detail: unknown = undefined
+  /** An error that is no `Failure`. */
+  bug: unknown = undefined
   /** The span of the request, if traces are exported. */
   span: TraceSpan | undefined = undefined
   /** Aborts when the client leaves; undefined until code reads `signal`. */

@@ -33,6 +33,7 @@ function formatFailure(exchange: Exchange, error: unknown): Answer {
     exchange.detail = error.detail
   } else {
     context.log.error({ err: thrownError(error), request_id: id, route: exchange.route }, 'bug')
+    exchange.bug = error
     failure = new Failure('internal_error')
   }
   exchange.failure = failure.code
