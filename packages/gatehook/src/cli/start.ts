@@ -45,6 +45,31 @@ function rolesOf(text: unknown): readonly string[] {
   throw new UsageError(`--role "${unknownRole}" is not a role; roles are ${ROLES.join(' and ')}.`)
 }
 
+/** The longest wait for standard output to take the last lines of the log. */
+const LOG_WAIT_MS = 2_000
+
+/**
+ * Writes the log, then calls `onWritten`. Ends the process after 2 s if the reader of standard
+ * output has stopped reading: a supervisor may wait for the end without a limit.
+ */
+function finishLog(log: Log, onWritten: () => void = () => undefined): void {
+  const timer = setTimeout(endAtOnce, LOG_WAIT_MS)
+  const finish = () => {
+    clearTimeout(timer)
+    onWritten()
+  }
+  log.flush(() => log.flush(finish)) // the first one may only end a write of earlier lines
+}
+
+/**
+ * `process.exit` would wait for the write. An end by SIGTERM is an end in order to supervisors.
+ * Process 1 of a container ignores it, and its runtime has a limit.
+ */
+function endAtOnce(): void {
+  process.removeAllListeners('SIGTERM')
+  process.kill(process.pid, 'SIGTERM')
+}
+
 /** Waits for the first signal, then drains and closes the service. */
 async function serveUntilSignal(app: App, log: Log): Promise<void> {
   // Of own code that awaits a promise of its own nowhere: other requests go on.
@@ -59,7 +84,7 @@ async function serveUntilSignal(app: App, log: Log): Promise<void> {
     for (const [name, exit] of Object.entries(SIGNALS)) {
       process.on(name, () => {
         const signal = receive(name)
-        if (signal === 'further') process.exit(exit)
+        if (signal === 'further') finishLog(log, () => process.exit(exit))
         if (signal !== 'first') return
         outliveNpm()
         resolve(name)
@@ -198,7 +223,7 @@ async function run(input: Input): Promise<undefined> {
     throw error
   }
   await serveUntilSignal(app, log)
-  log.flush?.()
+  finishLog(log)
 }
 
 export const start: CommandSpec = {

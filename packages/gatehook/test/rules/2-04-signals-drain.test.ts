@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
+import { launch } from '../cli/command.ts'
 import { serving } from '../cli/process.ts'
 
 /** Reads until the server no longer accepts requests. */
@@ -95,4 +96,31 @@ test('a second signal ends the process at once', async (t) => {
   run.kill('SIGTERM')
   assert.equal((await run.ended).exit, 143)
   await assert.rejects(answered, { code: 'ECONNRESET' })
+})
+
+/** More than a pipe or a socket holds without a reader. */
+const LOG_BYTES = 4 * 2 ** 20
+const TARGET = `/${'x'.repeat(8_000)}`
+
+/** Starts a service whose standard output is read until it listens. */
+async function withoutReader(t: TestContext) {
+  const child = launch(['start', '--port', '0', '--no-seed'], { cwd: emptyFolder(t) })
+  const ended = once(child, 'exit')
+  t.after(() => child.kill('SIGKILL') && ended)
+  let text = ''
+  for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
+    text += chunk
+    if (text.includes('"msg":"listening"')) break
+  }
+  const { url } = JSON.parse(text.split('\n').find((line) => line.includes('"listening"'))!)
+  for (let bytes = 0; bytes < LOG_BYTES; bytes += TARGET.length) {
+    await (await fetch(`${url}${TARGET}`)).body?.cancel()
+  }
+  return { child, ended }
+}
+
+test('a process ends although nothing reads its standard output', async (t) => {
+  const { child, ended } = await withoutReader(t)
+  child.kill('SIGTERM')
+  assert.deepEqual(await ended, [null, 'SIGTERM'])
 })
