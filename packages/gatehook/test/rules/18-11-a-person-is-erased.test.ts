@@ -225,9 +225,9 @@ for (const { name } of databases) {
     }
     const { body: trail } = await admin.get(`/admin/audit?target=${id}&action=person.export`)
     assert.equal(trail.data.length, 1)
-    for (const method of ['GET', 'DELETE'] as const) {
-      const path = method === 'GET' ? '/admin/users/999/export' : '/admin/users/999'
-      assert.equal((await admin.send(method, path)).status, 404)
+    for (const unknown of ['999', 'none', '1e1', '9007199254740993']) {
+      assert.equal((await admin.get(`/admin/users/${unknown}/export`)).status, 404, unknown)
+      assert.equal((await admin.delete(`/admin/users/${unknown}`)).status, 404, unknown)
     }
   })
 }

@@ -29,7 +29,7 @@ export function signInRoutes(deps: Omit<LoginDeps, 'operation'> & OwnPasswordDep
 }
 
 /** Returns the id of the path: `1`, `2`, …. Throws 404 for any other text. */
-function idOf({ params }: Pick<Call, 'params'>): number {
+export function personIdOfPath({ params }: Pick<Call, 'params'>): number {
   const id = /^[1-9][0-9]{0,15}$/.test(params.id ?? '') ? Number(params.id) : Number.NaN
   if (!Number.isSafeInteger(id)) throw new Failure('not_found')
   return id
@@ -42,7 +42,7 @@ export function personRoutes(
 ): Route[] {
   const { list, change, row } = adminHandlers(admin, deps)
   const operations = personOperations(admin, context.directory.fields)
-  const person = row((from, call) => readPerson(from, context, idOf(call)))
+  const person = row((from, call) => readPerson(from, context, personIdOfPath(call)))
   return [
     list(operations.list, accountTable(context.directory)),
     change(operations.create, ({ admin, call, caller }) =>
@@ -50,11 +50,11 @@ export function personRoutes(
     ),
     person.read(operations.read),
     person.change(operations.update, ({ admin, call, input, caller }) =>
-      updatePerson(admin, context, idOf(call), input, caller),
+      updatePerson(admin, context, personIdOfPath(call), input, caller),
     ),
     change(operations.setPassword, ({ admin, call, input, caller }) =>
-      setPassword(admin, context, idOf(call), input, caller),
+      setPassword(admin, context, personIdOfPath(call), input, caller),
     ),
-    ...personSessionRoutes(admin, context, deps, idOf),
+    ...personSessionRoutes(admin, context, deps, personIdOfPath),
   ]
 }

@@ -5,6 +5,7 @@ import type { Administration } from '../../identity/access/administration.ts'
 import { customerIdOf } from '../../identity/access/customer-reader.ts'
 import { deleteCustomer } from '../../identity/access/customers.ts'
 import { rejectInheritedRules } from '../../identity/oauth/issuer-administration.ts'
+import { personIdOfPath } from '../../identity/people/routes.ts'
 import type { Shares } from '../../kernel/budget.ts'
 import type { Answer, Call, Route } from '../../protocol/http/call.ts'
 import { implement } from '../../protocol/http/operation.ts'
@@ -76,10 +77,10 @@ export function erasureRoutes({
   return [
     ...routes,
     implement(personErasureOperations.exportPerson, (call) =>
-      send(call, () => persons.export(Number(call.params.id), actorOf(call))),
+      send(call, () => persons.export(personIdOfPath(call), actorOf(call))),
     ),
     change(personErasureOperations.erasePerson, ({ admin, params, caller }) =>
-      persons.erasure.begin(admin, Number(params.id), caller.actor),
+      persons.erasure.begin(admin, personIdOfPath({ params }), caller.actor),
     ),
   ]
 }
