@@ -53,7 +53,7 @@ export function assembleReadiness(
     secrets,
   }: { readonly isDraining: () => boolean; readonly secrets: Pick<SecretsComponent, 'check'> },
 ): ReadinessComponent {
-  const durability = createDurability({ db, durability: config.durability, log })
+  const durability = createDurability({ db, clock, durability: config.durability, log })
   const lockHolders = createLockHolders({ db, clock, log })
   const read = {
     database: databaseCheck(db),

@@ -288,6 +288,35 @@ test('with `replica`, a frozen standby is named while commits wait for it', asyn
   await eventually(readiness, (text) => text.includes('"ready"'), WITHIN_MS)
 })
 
+test('with `replica`, a frozen session of the primary is no frozen standby', async (t) => {
+  const cluster = await startCluster(t)
+  await requireReplica(cluster)
+  const node = await openNode(t, cluster.url, { GATEHOOK_DURABILITY: 'replica' })
+  await node.app.work()
+  const resume = cluster.standby.freeze()
+  const creating = createUser(node)
+  const waiting = (ageS: number) =>
+    queryAsAdmin(
+      cluster.url.replace(/@[^/]*/, `@${new URL(cluster.primary.url).host}`),
+      `SELECT pid FROM pg_stat_activity JOIN pg_locks l USING (pid)
+        WHERE wait_event = 'SyncRep' AND l.relation = 'users'::regclass
+          AND query_start < clock_timestamp() - interval '${ageS} s'`,
+    )
+  const isAny = (sessions: readonly unknown[]) => sessions.length > 0
+  const [session] = await eventually(() => waiting(0), isAny, WITHIN_MS)
+  const pid = Number(session!.pid)
+  process.kill(pid, 'SIGSTOP')
+  try {
+    resume()
+    await eventually(() => waiting(8), isAny, WITHIN_MS)
+    const readiness = async () => (await node.get('/readyz')).text
+    await eventually(readiness, (text) => text.includes('"ready"'), WITHIN_MS)
+  } finally {
+    process.kill(pid, 'SIGCONT')
+  }
+  await creating
+})
+
 test('with `replica`, reads go on after a promotion that leaves no standby', async (t) => {
   const cluster = await startCluster(t)
   await requireReplica(cluster)

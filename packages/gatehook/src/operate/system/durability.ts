@@ -4,6 +4,7 @@
  * (`platform/storage/postgres-session.ts`); the poll of the node informs operators before the next
  * write.
  */
+import type { Clock } from '../../kernel/clock.ts'
 import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Database } from '../../platform/storage/database.ts'
@@ -12,6 +13,7 @@ import {
   durabilityFaultOf,
   durabilityFaults,
 } from '../../platform/storage/server-check.ts'
+import { writeSetting } from '../../platform/storage/settings.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
 import { gauge, type Metric } from '../../platform/telemetry/metric.ts'
 import type { HealthCheck } from './health.ts'
@@ -25,18 +27,22 @@ interface Durability {
 }
 
 interface DurabilityOptions {
-  readonly db: Pick<Database, 'name'>
+  readonly db: Pick<Database, 'name' | 'write'>
+  readonly clock: Clock
   readonly durability: DatabaseTarget['durability']
   readonly log: Log
 }
 
-export function createDurability({ db, durability, log }: DurabilityOptions): Durability {
+export function createDurability(options: DurabilityOptions): Durability {
+  const { db, durability, log } = options
+  const isConfirmed = createTrial(options)
   let fault: DurabilityFault | undefined
   const state = durability === 'replica' ? durabilityFaultOf(db) : undefined
   const receive: PolledValue['receive'] = (name) => {
     if (name === null) return // of a standby, which serves reads
     const former = fault
-    fault = name === '' ? undefined : (name as DurabilityFault)
+    const isNone = name === '' || (name === 'unconfirmed' && isConfirmed())
+    fault = isNone ? undefined : (name as DurabilityFault)
     if (fault && fault !== former) log.error(durabilityFaults[fault].advice)
     if (former && !fault) log.info('a synchronous standby of the database confirms commits again')
   }
@@ -48,5 +54,33 @@ export function createDurability({ db, durability, log }: DurabilityOptions): Du
       '1 while GATEHOOK_DURABILITY is replica and no synchronous standby confirms commits.',
       () => (fault ? 1 : 0),
     ),
+  }
+}
+
+/**
+ * Returns a function that starts a commit, unless one runs, and says whether the one before was
+ * confirmed; true for the first one. A commit that waits while a later one is confirmed belongs to
+ * a session of the server that hangs.
+ */
+function createTrial({ db, clock }: Pick<DurabilityOptions, 'db' | 'clock'>): () => boolean {
+  let isConfirmed = true
+  let isRunning = false
+  const write = () =>
+    db
+      .write((tx) => writeSetting(tx, 'last_trial', clock.now()), { single: true })
+      .then(
+        () => true,
+        () => false,
+      )
+  return () => {
+    const result = isConfirmed && !isRunning
+    if (!isRunning) {
+      isRunning = true
+      void write().then((confirmed) => {
+        isConfirmed = confirmed
+        isRunning = false
+      })
+    }
+    return result
   }
 }
