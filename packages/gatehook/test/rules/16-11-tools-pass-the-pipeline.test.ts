@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
 import { type Caller, eachService } from '../../../../test/rig/service.ts'
+import { payments, probe } from '../fixtures/payments.ts'
 import { message, toolsOf } from '../mcp/rig.ts'
 import { basicOf, form, openOauthFixture } from '../oauth/rig.ts'
 
@@ -83,6 +84,25 @@ eachService('a key repeats a call without a second effect, a dry run has none', 
     [first.value.untrusted.id],
   )
 })
+
+eachService(
+  'a tool runs a route with steps once for its key',
+  async (service) => {
+    const tool = toolOf(service)
+    let runs = 0
+    probe.run = async ({ step }) => await step('count', () => ++runs)
+    const offered = await tool('search_operations', { query: 'run code of a test for 5000 ms' })
+    assert.match(JSON.stringify(offered.value), /"patch_probe"/)
+    const input = { operation: 'patch_probe', body: {} }
+    const keyless = await tool('call_operation', input)
+    assert.deepEqual([keyless.isError, keyless.value.status], [true, 400])
+    for (let call = 0; call < 2; call++) {
+      const result = await tool('call_operation', { ...input, idempotency_key: 'k1' })
+      assert.equal(result.value.untrusted, 1, JSON.stringify(result.value))
+    }
+  },
+  { service: payments },
+)
 
 eachService('a rejected message is an error of JSON-RPC for clients of the protocol', async (s) => {
   const accept = 'application/json, text/event-stream'

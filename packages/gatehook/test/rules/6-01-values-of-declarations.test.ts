@@ -55,6 +55,24 @@ test('ids are never null, and f.oneOf() has a text', () => {
   assert.throws(() => declare({ kind: f.oneOf(untyped([])) }), /field kind: f.oneOf/)
 })
 
+test('no two operations have one name', () => {
+  const things = (name: string) =>
+    resource(name, {
+      ...{ fields: { id: f.id() }, list: { filter: [], sort: [] }, access, events: [] },
+      singular: 'thing',
+    })
+  const versions = { v1: { released: '2026-01-31' } }
+  assert.throws(
+    () => service({ name: 's', versions, resources: [things('things'), things('items')] }),
+    /items: singular: things is a thing, too/,
+  )
+  const action = { scope: 'things:write', run: () => untyped(undefined) }
+  assert.throws(
+    () => service({ name: 's', versions, resources: [things('things').action('create', action)] }),
+    /things: action create: every resource has an operation of this name/,
+  )
+})
+
 test('a list names a field once', () => {
   const name = { name: f.string() }
   const listed = (list: object) =>

@@ -1,7 +1,6 @@
 /**
  * Whether agents reach declared operations (§16.11): not those with `mcp: false`, not those whose
- * responses have a secret field, no route
- * with steps (a tool has no `Idempotency-Key`), and no route whose body is bytes. Pure.
+ * responses have a secret field, and no route whose body or response is a stream or bytes. Pure.
  */
 
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
@@ -19,14 +18,8 @@ function returnsSecret(fields: FieldSpecs): boolean {
 export const reachesResource = ({ mcp, fields }: ResourceDefinition): boolean =>
   mcp && !returnsSecret(fields)
 
-export function reachesRoute({
-  mcp = true,
-  input,
-  output,
-  steps,
-  forward,
-}: RouteDefinition): boolean {
-  if (steps || forward?.stream || mediaTypesOf(input)) return false
+export function reachesRoute({ mcp = true, input, output, forward }: RouteDefinition): boolean {
+  if (forward?.stream || mediaTypesOf(input)) return false
   if (!mcp || output === undefined) return mcp
   // The result of a tool is text.
   if (isMedia(output)) return [output.media].flat().every((type) => type.startsWith('text/'))

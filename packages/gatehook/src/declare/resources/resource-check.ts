@@ -40,6 +40,9 @@ export const EVENT_TYPE = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/
 export const actionEvents = ({ actions }: ResourceDefinition): string[] =>
   actions.flatMap(({ emits }) => emits ?? [])
 
+/** The operations of each resource that no action has the name of. */
+const OPERATIONS: readonly string[] = ['create', 'update', 'delete']
+
 /** Returns a sentence for the developer per mistake. */
 export function findResourceMistakes(
   resource: ResourceDefinition,
@@ -69,7 +72,7 @@ export function findResourceMistakes(
   for (const tuple of duplicatesIn(uniqueTuples)) mistakes.push(`unique: ${tuple} occurs twice`)
   for (const type of duplicatesIn(resource.events)) mistakes.push(`events: ${type} occurs twice`)
   const operations = [
-    ...['create', 'update', 'delete'],
+    ...OPERATIONS,
     ...(resource.softDeletion ? ['restore'] : []),
     ...resource.actions.map(({ name }) => name),
   ]
@@ -79,6 +82,13 @@ export function findResourceMistakes(
   mistakes.push(...findSignInMistakes(fields, signsIn))
   for (const action of duplicatesIn(resource.actions.map((action) => action.name))) {
     mistakes.push(`action ${action} is declared twice`)
+  }
+  for (const { name } of resource.actions.filter(({ name }) => OPERATIONS.includes(name))) {
+    mistakes.push(`action ${name}: every resource has an operation of this name`)
+  }
+  const namesakes = service.resources.filter(({ singular }) => singular === resource.singular)
+  if (namesakes[0] !== resource && namesakes.includes(resource)) {
+    mistakes.push(`singular: ${namesakes[0]!.name} is a ${resource.singular}, too`)
   }
   const checkNames = resource.checks.flatMap(({ checkName }) => checkName ?? [])
   for (const check of duplicatesIn(checkNames)) {
