@@ -80,9 +80,10 @@ const isIdentifying = (value: string): boolean =>
  */
 const isDistinctive = (value: string): boolean =>
   isAddress(value) ||
-  (value.length >= IDENTIFYING_LENGTH && (/[\s\u0080-\uffff]/.test(value) || DIGITS.test(value)))
-/** Three digits are no version. */
-const DIGITS = /\d.*\d.*\d/s
+  (value.length >= IDENTIFYING_LENGTH &&
+    (/[\s\u0080-\uffff]/.test(value) || value.replace(/\D/g, '').length >= DIGITS_MIN))
+/** Fewer digits are a version. */
+const DIGITS_MIN = 3
 
 /** The value as the whole text of a member. */
 const asWholeText = (value: string): string => JSON.stringify(value)
