@@ -42,12 +42,7 @@ const api = process.env.GATEHOOK_URL ?? 'http://127.0.0.1:8787'
 const proxied = ['/admin', '/api', '/openapi', '/console/session', '/portal/session', '/portal/api']
 
 /** Modules of many pages are one file: it compresses better than a small file for each of them. */
-const PARTS = {
-  name: 'parts',
-  minShareCount: 7,
-  // Pages without a form do not load the bodies of operations.
-  test: (id: string) => !/\/src\/forms\/|\/operation-forms|operation-bodies/.test(id),
-}
+const PARTS = { name: 'parts', minShareCount: 7 }
 
 const inputs = ['console', 'portal'].map((name) => join(folder, `${name}.html`))
 
