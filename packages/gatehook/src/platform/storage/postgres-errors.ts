@@ -14,6 +14,9 @@ interface PostgresError extends Error {
   /** The schema of the constraint. */
   readonly schema?: string
   readonly constraint?: string
+  readonly severity?: string
+  /** The functions in which it occurred. */
+  readonly where?: string
   readonly detail?: string
 }
 
@@ -161,12 +164,14 @@ export const isPoolerReport = (error: unknown): boolean => codeOf(error).startsW
 /** Whether no connection of the pool became free in time. */
 export const isPoolFull = (error: unknown): boolean => messageOf(error) === POOL_FULL_TEXT
 
-const codeOf = (error: unknown): string => readText(error ?? {}, 'code')
+const codeOf = (error: unknown): string => readText(error, 'code')
+
+type TextMember = 'code' | 'message' | 'severity' | 'where'
 
 /** Returns a member of a value that own code has thrown; reading it can throw, too. */
-function readText(thrown: unknown, name: 'code' | 'message'): string {
+function readText(thrown: unknown, name: TextMember): string {
   try {
-    const text = (thrown as PostgresError)[name]
+    const text = ((thrown ?? {}) as PostgresError)[name]
     return typeof text === 'string' ? text : ''
   } catch {
     return ''
@@ -175,6 +180,18 @@ function readText(thrown: unknown, name: 'code' | 'message'): string {
 
 /** Whether a server has sent the error: it has a state of five characters. */
 export const hasState = (error: unknown): boolean => /^[0-9A-Z]{5}$/.test(codeOf(error))
+
+/**
+ * Returns the state of an error that a server has sent, and the function that raised it; no values.
+ * Undefined for any other error: own code throws `EPERM`, which looks like a state.
+ */
+export function serverErrorOf(
+  error: unknown,
+): { readonly state: string; readonly raisedBy: string | undefined } | undefined {
+  if (!hasState(error) || readText(error, 'severity') === '') return undefined
+  const [, raisedBy] = /PL\/pgSQL function ([^\s(]{1,128})\(/.exec(readText(error, 'where')) ?? []
+  return { state: codeOf(error), raisedBy }
+}
 
 export const isConnectionLost = (error: unknown): boolean =>
   CONNECTION_LOST.has(codeOf(error)) ||

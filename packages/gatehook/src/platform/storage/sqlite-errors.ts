@@ -32,6 +32,10 @@ const CONSTRAINT_UNIQUE = new Set([1555, 2067, 2579])
 const isSqliteError = (error: unknown): error is SqliteError =>
   error instanceof Error && typeof (error as { errcode?: unknown }).errcode === 'number'
 
+/** Returns the result code of SQLite; undefined for any other error. */
+export const resultCodeOf = (error: unknown): number | undefined =>
+  isSqliteError(error) ? error.errcode : undefined
+
 const primaryCode = (error: SqliteError) => error.errcode & 0xff
 
 /** Whether another connection holds the lock, so that a retry can succeed. */

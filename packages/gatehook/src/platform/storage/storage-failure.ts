@@ -2,7 +2,6 @@
 import { Failure } from '../../kernel/failure.ts'
 import { SchemaError, StorageError } from './database.ts'
 import {
-  hasState,
   isConnectionLost,
   isDamage,
   isDiskFull,
@@ -13,9 +12,10 @@ import {
   isTimeout,
   isUnopened,
   primaryFaultOf,
+  serverErrorOf,
 } from './postgres-errors.ts'
 import { type PrimaryFault, primaryFaults } from './primary-fault.ts'
-import { isBusy } from './sqlite-errors.ts'
+import { isBusy, resultCodeOf } from './sqlite-errors.ts'
 
 /** Whether the database could not serve a statement, or be opened; a later try may succeed. */
 export const isStorageUnavailable = (error: unknown): boolean =>
@@ -42,15 +42,16 @@ export const describeSchemaError = ({ part, message }: SchemaError): string =>
  * its state and its function, without values. Undefined for an error of other code.
  */
 export function describeUnknownError(error: unknown): string | undefined {
-  const { code, where, errcode } = (error ?? {}) as Readonly<Record<string, unknown>>
   const message = 'The log has its message.'
-  if (error instanceof Error && typeof errcode === 'number') {
-    return `SQLite refused a statement with the code ${errcode}. ${message}`
+  const resultCode = resultCodeOf(error)
+  if (resultCode !== undefined) {
+    return `SQLite refused a statement with the code ${resultCode}. ${message}`
   }
-  if (!hasState(error)) return undefined
-  const [, name] = /PL\/pgSQL function ([^\s(]{1,128})\(/.exec(String(where)) ?? []
-  const origin = name === undefined ? 'PostgreSQL' : `The function ${name} of the database`
-  return `${origin} refused a statement with the state ${String(code)}. ${message}`
+  const sent = serverErrorOf(error)
+  if (!sent) return undefined
+  const { state, raisedBy } = sent
+  const origin = raisedBy === undefined ? 'PostgreSQL' : `The function ${raisedBy} of the database`
+  return `${origin} refused a statement with the state ${state}. ${message}`
 }
 
 type IsCause = (error: unknown) => boolean

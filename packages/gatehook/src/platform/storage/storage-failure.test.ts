@@ -1,0 +1,28 @@
+/** §18.10: the cause of a failed request is one of the database, or none. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { describeUnknownError } from './storage-failure.ts'
+
+const thrown = (members: object): Error => Object.assign(new Error('a value'), members)
+
+test('an error that the engine does not know has its state and function, and no value', () => {
+  const where = 'PL/pgSQL function quota() line 1 at RAISE'
+  const sent = { severity: 'ERROR', code: 'P0001' }
+  assert.match(
+    describeUnknownError(thrown({ ...sent, where }))!,
+    /^The function quota of the database refused a statement with the state P0001\. The log/,
+  )
+  assert.match(describeUnknownError(thrown(sent))!, /^PostgreSQL refused .* P0001\./)
+  assert.match(describeUnknownError(thrown({ errcode: 1811 }))!, /^SQLite refused .* 1811\./)
+})
+
+test('an error of own code is no error of the database', () => {
+  const unreadable = Object.defineProperty({}, 'code', {
+    get() {
+      throw new Error('unreadable')
+    },
+  })
+  for (const value of [thrown({ code: 'EPERM' }), thrown({}), unreadable, 'P0001', null]) {
+    assert.equal(describeUnknownError(value), undefined)
+  }
+})
