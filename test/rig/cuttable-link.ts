@@ -9,12 +9,18 @@ export interface CuttableLink {
   cut(): number
   /** Forwards nothing, on open and on new connections; returns the function that ends it. */
   silence(): () => void
+  /**
+   * The connections that are open forward nothing more, and the server keeps its ends of them, as
+   * behind a firewall that has lost its state. New ones work.
+   */
+  strand(): void
   close(): Promise<void>
 }
 
 export async function openCuttableLink(serverUrl: string): Promise<CuttableLink> {
   const { hostname, port } = new URL(serverUrl)
   const sockets = new Set<Socket>()
+  const stranded = new WeakSet<Socket>()
   let isSilent = false
   const server = createServer((near) => {
     const far = connect(Number(port), hostname)
@@ -28,12 +34,15 @@ export async function openCuttableLink(serverUrl: string): Promise<CuttableLink>
       socket.once('error', () => other.destroy())
       socket.once('close', () => {
         sockets.delete(socket)
-        other.destroy()
+        if (!stranded.has(socket)) other.destroy()
       })
     }
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const own = server.address() as { port: number }
+  const stop = () => {
+    for (const socket of sockets) socket.unpipe().pause()
+  }
   const cut = () => {
     const count = sockets.size / 2
     for (const socket of sockets) socket.resetAndDestroy()
@@ -48,11 +57,15 @@ export async function openCuttableLink(serverUrl: string): Promise<CuttableLink>
     cut,
     silence() {
       isSilent = true
-      for (const socket of sockets) socket.unpipe().pause()
+      stop()
       return () => {
         isSilent = false
         cut()
       }
+    },
+    strand() {
+      stop()
+      for (const socket of sockets) stranded.add(socket)
     },
     async close() {
       const closed = once(server, 'close')

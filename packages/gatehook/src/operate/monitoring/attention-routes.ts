@@ -17,6 +17,8 @@ const DELAYS_MAX = 500
 const DELAY_MAX_MS = 30 * 86_400_000
 /** While the primary of the database is away, a list waits no longer for it. */
 const WAIT_AWAY_MS = 300
+/** A list waits no longer for records in memory to be stored. */
+const WAIT_MAX_MS = 5_000
 const NO_DELAYS: ReadonlyMap<string, number> = new Map()
 const ITEM_ID = /^[a-z_]{1,40}\.[\w.:@-]{1,200}$/
 
@@ -39,9 +41,11 @@ export function attentionRoutes(options: AttentionRouteOptions): Route[] {
     implement(operations.attention, async (call) => {
       const listed = store.listDelays(db, readerOf(call), clock.now())
       const read = Promise.all([whileAvailable(listed, NO_DELAYS), flush()])
+      const beganMs = clock.elapsedMs()
+      const isLate = () => db.fault() !== undefined || clock.elapsedMs() - beganMs >= WAIT_MAX_MS
       let prepared: Awaited<typeof read> | undefined
       do prepared = await resolveWithin(WAIT_AWAY_MS, read)
-      while (!prepared && db.fault() === undefined)
+      while (!prepared && !isLate())
       const delays = prepared?.[0] ?? NO_DELAYS
       const items = await readAttention()
       const data = items.filter(({ id }) => !delays.has(id))

@@ -6,14 +6,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Log } from '../../kernel/log.ts'
 import { createConnectionSource } from './connection-source.ts'
+import { TICK_MS } from './followed-connection.ts'
 import { createHosts } from './postgres-hosts.ts'
 import type { TimelineGuard } from './postgres-timeline.ts'
-import { SILENT_TICKS, TICK_MS } from './server-watch.ts'
+import { SILENT_TICKS } from './server-watch.ts'
 
 /** A connection to a server that answers nothing. */
 class SilentConnection extends EventEmitter {
   readonly opening = Promise.withResolvers<never>()
   readonly stream = {
+    bytesRead: 0,
+    bytesWritten: 0,
     destroy: () => {
       this.emit('end')
       this.opening.reject(new Error('Connection terminated unexpectedly'))

@@ -2,9 +2,15 @@
  * Opens connections to the hosts of an address: the first one that is usable, none to a silent one
  * (`server-watch.ts`). Knows whether and how the database is away.
  */
-import type { Client, ClientConfig } from 'pg'
+import type { Client, ClientBase, ClientConfig } from 'pg'
 import { wallClock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
+import type {
+  FollowedConnection,
+  ServerAnswer,
+  SessionReport,
+  WatchedConnection,
+} from './followed-connection.ts'
 import {
   hasState,
   isConnectionLost,
@@ -15,10 +21,10 @@ import {
   markUnopened,
   primaryFaultOf,
 } from './postgres-errors.ts'
-import type { PostgresHosts } from './postgres-hosts.ts'
+import { type PostgresHosts, STATEMENT_MS } from './postgres-hosts.ts'
 import type { TimelineGuard } from './postgres-timeline.ts'
-import type { PrimaryFault } from './primary-fault.ts'
-import { createServerWatch, SilentServerError, type WatchedConnection } from './server-watch.ts'
+import { type PrimaryFault, primaryFaults } from './primary-fault.ts'
+import { createServerWatch, type ServerWatch, SilentServerError } from './server-watch.ts'
 
 /** A request tries no further host after this time. */
 const TRY_MS = 1_500
@@ -29,8 +35,15 @@ export interface ConnectionSource {
   readonly hosts: PostgresHosts
   readonly guard: TimelineGuard
   readonly log: Log
-  /** Creates a client of the current host, which is not connected yet. */
-  createClient(config?: ClientConfig): Client
+  /**
+   * Creates a client of the current host, which is not connected yet. `isLimited`:
+   * `statement_timeout` limits its statements.
+   */
+  createClient(config: ClientConfig, isLimited: boolean): Client
+  /** Verifies the server of a new connection (`TimelineGuard.verify`). */
+  verify(client: ClientBase): Promise<void>
+  /** Notes the process of a transaction behind a pooler. */
+  noteTransaction(client: ClientBase, processId: number): void
   /** Opens one connection by `open`, on the current host or on one of the others. */
   tryHosts<T>(open: () => Promise<T>): Promise<T>
   /**
@@ -38,8 +51,10 @@ export interface ConnectionSource {
    * primary.
    */
   noteServer(error?: unknown): void
-  /** Opens a connection outside the pool. */
-  open(): Promise<Client>
+  /** Opens a connection outside the pool; see `createClient`. */
+  open(isLimited?: boolean): Promise<Client>
+  /** Calls the listener when connections hung: others of the same time may hang, too. */
+  onHung(listener: () => void): void
   /**
    * Why no host answers as a server that the address requires, as the process knows it; undefined
    * while one does. A pooler has the faults of a server here.
@@ -57,48 +72,27 @@ interface SourceOptions {
 
 export function createConnectionSource(options: SourceOptions): ConnectionSource {
   const { hosts, guard, log, newClient } = options
-  let fault: PrimaryFault | undefined
-  let wasUsed = false
-  const lose = (error: unknown) => {
-    const isFirst = fault === undefined
-    fault = primaryFaultOf(error)
-    if (wasUsed && isFirst)
-      log.warn({ err: error, fault, database: hosts.label }, 'the database does not answer')
-  }
-  const find = () => {
-    if (fault && wasUsed) log.info({ database: hosts.label }, 'the database answers again')
-    wasUsed = true
-    fault = undefined
-  }
+  const state = createFaultState(hosts, log)
+  const { lose, find, fault } = state
+  const hungListeners: (() => void)[] = []
   /** A pooler opens connections while it has none to the primary. */
   const isBehindPooler = () =>
-    fault === 'pooler_unserved' || (hosts.isPooled && fault === 'standby')
-  const watches = hosts.all.map((config, host) =>
-    createServerWatch({
-      probe: () =>
-        answers(newClient({ ...config, query_timeout: ANSWER_MS }), (error) => {
-          // The pooler itself answers now, or no longer.
-          if (hosts.isPooled && watches.every(({ isSilent }) => isSilent())) lose(error)
-        }),
-      onSilent() {
-        hosts.moveOn(host)
-        if (watches.every(({ isSilent }) => isSilent())) lose(new SilentServerError())
-        else log.warn({ host }, 'a host of the database has not answered for 2 s; others are used')
-      },
-      onReturn: find,
-      onAnswer() {
-        if (fault === 'pooler_unserved') find()
-      },
-      onError(error) {
-        if (hosts.isPooled && isPoolerReport(error)) lose(error)
-      },
-    }),
-  )
-  const createClient = (config: ClientConfig = {}) => {
+    fault() === 'pooler_unserved' || (hosts.isPooled && fault() === 'standby')
+  const onHung = () => {
+    for (const listener of hungListeners) listener()
+  }
+  const watches = watchHosts(options, state, onHung)
+  const followed = new WeakMap<ClientBase, FollowedConnection>()
+  const createClient: ConnectionSource['createClient'] = (config, isLimited) => {
     const client = newClient({ ...hosts.config(), ...config })
-    watches[hosts.current()]!.follow(client.connection as unknown as WatchedConnection)
+    const connection = client.connection as unknown as WatchedConnection
+    followed.set(client, watches[hosts.current()]!.follow(connection, isLimited))
     return client
   }
+  const verify: ConnectionSource['verify'] = (client) =>
+    guard.verify(client, hosts.requiresPrimary, (processId) =>
+      followed.get(client)?.identify(processId),
+    )
   const tryHosts = async <T>(open: () => Promise<T>): Promise<T> => {
     const startMs = wallClock.elapsedMs()
     for (let attempt = 1; ; attempt++) {
@@ -117,7 +111,7 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
         // No connection was tried, or the watch has cut it: its probes know the fault.
         const isSilent = error instanceof SilentServerError || watches[host]!.isSilent()
         if (!isSilent) lose(error)
-        else if (!fault) lose(new SilentServerError())
+        else if (!fault()) lose(new SilentServerError())
         markUnopened(error)
         throw error
       }
@@ -128,24 +122,94 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
     guard,
     log,
     createClient,
+    verify,
+    noteTransaction: (client, processId) => followed.get(client)?.noteTransaction(processId),
     tryHosts,
     noteServer(error) {
       if (error !== undefined) lose(error)
-      else if (fault === 'standby') find()
+      else if (fault() === 'standby') find()
     },
-    open: () => tryHosts(() => openVerified(createClient(), options)),
-    fault: () => fault,
+    open: (isLimited = true) =>
+      tryHosts(() => openVerified(createClient({}, isLimited), verify, log)),
+    onHung: (listener) => void hungListeners.push(listener),
+    fault: () => fault() ?? (watches.some(({ isHanging }) => isHanging()) ? 'hung' : undefined),
     stop() {
       for (const watch of watches) watch.stop()
     },
   }
 }
 
-async function openVerified(client: Client, { hosts, guard, log }: SourceOptions): Promise<Client> {
+/** The fault of the database, and the log of its begin and its end. */
+function createFaultState({ label: database }: PostgresHosts, log: Log) {
+  let fault: PrimaryFault | undefined
+  let wasUsed = false
+  return {
+    fault: () => fault,
+    lose(error: unknown) {
+      const isFirst = fault === undefined
+      fault = primaryFaultOf(error)
+      if (wasUsed && isFirst)
+        log.warn({ err: error, fault, database }, 'the database does not answer')
+    },
+    find() {
+      if (fault && wasUsed) log.info({ database }, 'the database answers again')
+      wasUsed = true
+      fault = undefined
+    },
+  }
+}
+
+type FaultState = ReturnType<typeof createFaultState>
+
+/** Creates the watches of all hosts, in their order. */
+function watchHosts(
+  { hosts, newClient, log }: SourceOptions,
+  { lose, find, fault }: FaultState,
+  onHung: () => void,
+): readonly ServerWatch[] {
+  const { isPooled } = hosts
+  const watches = hosts.all.map((config, host) =>
+    createServerWatch({
+      isPooled,
+      probe: (processIds) =>
+        probeServer(newClient({ ...config, query_timeout: ANSWER_MS }), {
+          processIds,
+          isPooled,
+          onFault(error) {
+            // The pooler itself answers now, or no longer.
+            if (isPooled && watches.every(({ isSilent }) => isSilent())) lose(error)
+          },
+        }),
+      onHung(connections) {
+        log.warn({ connections, database: hosts.label }, primaryFaults.hung)
+        onHung()
+      },
+      onSilent() {
+        hosts.moveOn(host)
+        if (watches.every(({ isSilent }) => isSilent())) lose(new SilentServerError())
+        else log.warn({ host }, 'a host of the database has not answered for 2 s; others are used')
+      },
+      onReturn: find,
+      onAnswer() {
+        if (fault() === 'pooler_unserved') find()
+      },
+      onError(error) {
+        if (isPooled && isPoolerReport(error)) lose(error)
+      },
+    }),
+  )
+  return watches
+}
+
+async function openVerified(
+  client: Client,
+  verify: ConnectionSource['verify'],
+  log: Log,
+): Promise<Client> {
   client.on('error', (error) => logBrokenConnection(log, error))
   await client.connect()
   try {
-    await guard.verify(client, hosts.requiresPrimary)
+    await verify(client)
   } catch (error) {
     await client.end().catch(() => undefined)
     throw error
@@ -157,22 +221,64 @@ export const logBrokenConnection = (log: Log, error: Error): void =>
   log.warn({ err: error }, 'a connection to the database broke')
 
 /**
- * Whether a server answers a statement. Its refusal of a user or a connection is an answer too, and
- * so is a certificate that the node does not trust. The
- * report of a pooler that lacks the server is none, and neither is the end of the time: `onFault`
- * receives them.
+ * Reports what the server does for sessions. A session that waits for its client has no request. A
+ * primary without a session has lost it; another standby of the address may have it.
  */
-async function answers(client: Client, onFault: (error: unknown) => void): Promise<boolean> {
+const READ_SESSIONS = `SELECT p.process, a.state_change::text AS since,
+    CASE WHEN a.pid IS NULL THEN CASE WHEN p.process IS NULL OR pg_is_in_recovery() THEN NULL
+      ELSE 'absent' END WHEN a.wait_event_type = 'Client' THEN 'waiting' ELSE 'busy' END AS state,
+    extract(epoch FROM clock_timestamp() - a.query_start)::float8 * 1000 AS busy_ms,
+    s.setting::float8 AS limit_ms
+  FROM pg_settings s LEFT JOIN unnest($1::int[]) p (process) ON true
+    LEFT JOIN pg_stat_activity a ON a.pid = p.process
+  WHERE s.name = 'statement_timeout'`
+
+interface ProbeOptions {
+  /** The processes of the sessions to report. */
+  readonly processIds: readonly number[]
+  readonly isPooled: boolean
+  readonly onFault: (error: unknown) => void
+}
+
+/**
+ * Returns the answer of a server. Its refusal of a user or a connection is an answer too, and so is
+ * a certificate that the node does not trust. The report of a pooler that lacks the server is none,
+ * and neither is the end of the time: `onFault` receives them.
+ */
+async function probeServer(
+  client: Client,
+  { processIds, isPooled, onFault }: ProbeOptions,
+): Promise<ServerAnswer | undefined> {
   client.on('error', () => undefined)
   try {
     await client.connect()
-    await client.query('SELECT 1')
-    return true
+    const answer = answerOf((await client.query(READ_SESSIONS, [processIds])).rows)
+    // Behind a pooler, transactions set it.
+    return isPooled ? { ...answer, limitMs: STATEMENT_MS } : answer
   } catch (error) {
     const isAnswer = (hasState(error) && !isConnectionLost(error)) || isTlsFailure(error)
-    if (!isAnswer) onFault(error)
-    return isAnswer
+    if (isAnswer) return {}
+    onFault(error)
+    return undefined
   } finally {
     client.connection.stream.destroy()
   }
 }
+
+interface ReportRow {
+  readonly process: number
+  readonly since: string | null
+  /** Null: not known; also in the one row of a probe without sessions. */
+  readonly state: SessionReport['state'] | null
+  readonly busy_ms: number | null
+  readonly limit_ms: number
+}
+
+const answerOf = (rows: readonly ReportRow[]): ServerAnswer => ({
+  sessions: new Map(
+    rows.flatMap(({ process, state, since, busy_ms }) =>
+      state ? [[process, { state, since: since ?? '', busyMs: busy_ms ?? 0 }]] : [],
+    ),
+  ),
+  limitMs: rows[0]!.limit_ms,
+})

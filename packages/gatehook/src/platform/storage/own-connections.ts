@@ -8,7 +8,7 @@ export async function dedicate<T>(
   use: (session: ClientBase) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  const client = await source.open()
+  const client = await source.open(false)
   const cut = () => client.connection.stream.destroy()
   signal?.addEventListener('abort', cut)
   try {
@@ -53,6 +53,8 @@ export async function listen(
   await connect().catch((error: unknown) => {
     throw cannotBeOpened(source.hosts, error)
   })
+  // It may hang, too, and sends nothing that shows it.
+  source.onHung(() => current?.connection.stream.destroy())
   return async () => {
     isStopped = true
     clearTimeout(timer)

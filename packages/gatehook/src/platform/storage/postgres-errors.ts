@@ -105,6 +105,18 @@ export class LockWaitError extends Error {
   readonly code = LOCK_TIMEOUT
 }
 
+/** A connection gave no answer while its server answered on others. */
+export class HungConnectionError extends Error {
+  override readonly name = 'HungConnectionError'
+  readonly code = 'ETIMEDOUT'
+
+  constructor() {
+    super('the connection hung while the server answered others')
+  }
+}
+
+export const isHung = (error: unknown): boolean => error instanceof HungConnectionError
+
 /** The server has no synchronous standby, which the commit should wait for. */
 export class DurabilityLostError extends Error {
   override readonly name = 'DurabilityLostError'
@@ -231,6 +243,7 @@ const FAULTS: readonly (readonly [(error: unknown) => boolean, PrimaryFault])[] 
   [isStandby, 'standby'],
   [isTlsFailure, 'untrusted'],
   [isAtStart, 'starting'],
+  [isHung, 'hung'],
   [isSilence, 'silent'],
   [isUnreachable, 'unreachable'],
   [isPoolerReport, 'pooler_unserved'],

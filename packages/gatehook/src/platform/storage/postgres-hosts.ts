@@ -15,7 +15,8 @@ import { LOCK_MS } from './lock-wait.ts'
 const CONNECT_MS = 2_000
 /** A connection is probed after this time without packets: its host may have restarted. */
 const KEEP_ALIVE_MS = 5_000
-const STATEMENT_MS = 30_000
+/** The server ends a statement that takes longer. */
+export const STATEMENT_MS = 30_000
 /** The server ends a transaction that is idle for this time, and releases its locks. */
 const IDLE_IN_TRANSACTION_MS = 30_000
 

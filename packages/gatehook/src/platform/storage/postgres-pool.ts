@@ -33,14 +33,13 @@ export function openPool(
   max: number,
   newPool: (config: PoolConfig) => Pool,
 ): TransactionPool {
-  const { hosts, guard, log } = source
+  const { hosts, log } = source
   /** Connects to the host that is current then, which the options of a pool cannot express. */
   const Client = function createClient() {
     // A batch is one query of pg, which its pipeline mode would reject.
-    return source.createClient({ pipeline: false })
+    return source.createClient({ pipeline: false }, true)
   } as unknown as NonNullable<PoolConfig['Client']>
-  const onConnect = (client: ClientBase) => guard.verify(client, hosts.requiresPrimary)
-  const options = { max, idleTimeoutMillis: UNUSED_MS, Client, onConnect }
+  const options = { max, idleTimeoutMillis: UNUSED_MS, Client, onConnect: source.verify }
   const pool = newPool({ ...hosts.config(), ...options } as PoolConfig)
   const generations = createGenerations()
   let openCount = 0

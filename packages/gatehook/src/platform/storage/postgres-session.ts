@@ -7,7 +7,7 @@ import { wallClock } from '../../kernel/clock.ts'
 import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import { startInterval } from '../../kernel/interval.ts'
 import type { Log } from '../../kernel/log.ts'
-import { COMMIT_POSITION, type CommitPosition } from './commit-position.ts'
+import type { CommitPosition } from './commit-position.ts'
 import { type ConnectionSource, createConnectionSource } from './connection-source.ts'
 import type { Promotion, Row, Statement, Value } from './database.ts'
 import { LEAST_LOCK_MS, type LockWait } from './lock-wait.ts'
@@ -18,13 +18,11 @@ import {
   beginErrorOf,
   cannotBeOpened,
   cannotGrow,
-  DurabilityLostError,
   isConnectionLost,
   isLockTimeout,
   isStalePlan,
   StandbyError,
   translatePostgresError,
-  UnreplicatedError,
 } from './postgres-errors.ts'
 import { createHosts, type PostgresHosts } from './postgres-hosts.ts'
 import { createReadLanes } from './postgres-lanes.ts'
@@ -44,7 +42,7 @@ import {
   type TimelineGuard,
 } from './postgres-timeline.ts'
 import { faultThroughPooler, type PrimaryFault } from './primary-fault.ts'
-import { SYNCHRONOUS_STANDBYS } from './server-check.ts'
+import { commitReplicated } from './replicated-commit.ts'
 import { checkValues } from './transaction.ts'
 
 const CONNECTIONS = { transactions: 10, reads: 4 }
@@ -137,13 +135,7 @@ export async function openSessions(
   const { log, isSyncDelayed, commits } = options
   const { pooler, durability } = target
   const place = placeOf(target)
-  const synchronousCommit = isSyncDelayed ? 'off' : durability && COMMIT_MODES[durability]
-  const settings = {
-    search_path: place.schema,
-    ...(synchronousCommit && { synchronous_commit: synchronousCommit }),
-    ...(options.plansOnce && { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }),
-  }
-  const hosts = createHosts(target.url, { pooler, settings })
+  const hosts = createHosts(target.url, { pooler, settings: settingsOf(target, place, options) })
   const guard = createTimelineGuard(log, place)
   const source = createConnectionSource({ hosts, guard, log, newClient })
   // A pooler forwards no notifications and shares locks of sessions; the direct address does not.
@@ -168,6 +160,9 @@ export async function openSessions(
     lanes.drop()
   }
   guard.onPromotion(replaceConnections)
+  source.onHung(() => {
+    if (pool.isReplaceable()) replaceConnections()
+  })
   const leaveFormerPrimary = () => {
     if (guard.isSuspect() && pool.isReplaceable()) replaceConnections()
   }
@@ -187,7 +182,9 @@ export async function openSessions(
     },
     async begin(session, begin) {
       if (!pooler) return begin
-      pooledTransactions.set(session, await beginPooled(source, session, begin))
+      const transaction = await beginPooled(source, session, begin)
+      source.noteTransaction(session, transaction.processId)
+      pooledTransactions.set(session, transaction)
       return []
     },
     commitsInBatch: durability !== 'replica' || isSyncDelayed,
@@ -219,6 +216,17 @@ export async function openSessions(
     },
   }
 }
+
+const settingsOf = (
+  { durability }: DatabaseTarget,
+  place: PostgresPlace,
+  { isSyncDelayed, plansOnce }: SessionsOptions,
+) => ({
+  search_path: place.schema,
+  ...(durability && { synchronous_commit: COMMIT_MODES[durability] }),
+  ...(isSyncDelayed && { synchronous_commit: 'off' }),
+  ...(plansOnce && { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }),
+})
 
 /** A read is repeated once on a new connection when the first one breaks, or is blocked. */
 function createRead(
@@ -313,47 +321,6 @@ async function beginPooled(
     if (attempt === BEGIN_ATTEMPTS_MAX) throw new StandbyError()
     await guard.verify(session, hosts.requiresPrimary)
   }
-}
-
-/** The message of pg for a query that exceeds `query_timeout`. */
-const TIMEOUT_TEXT = 'Query read timeout'
-/** The time that a replica has to confirm a commit; `statement_timeout` does not end the wait. */
-const REPLICA_MS = 10_000
-
-const NO_STANDBY = 'no synchronous standby'
-/**
- * Fails, so that the server does not execute a COMMIT behind it, if the transaction has changed
- * something and the server waits for no standby, or for one that is away: the commit would keep its
- * locks meanwhile. The cast is not a constant expression.
- */
-const REQUIRE_STANDBY = `SELECT CAST(CASE WHEN (${SYNCHRONOUS_STANDBYS.sql}) = ''
-  AND pg_current_xact_id_if_assigned() IS NOT NULL THEN '${NO_STANDBY}' ELSE '1' END AS int)`
-
-/**
- * Commits, and waits for a replica. When an administrator ends the wait, the server reports success
- * with a warning.
- */
-async function commitReplicated(
-  session: Session,
-  commits: CommitPosition | undefined,
-): Promise<void> {
-  let warning: string | undefined
-  const onNotice = ({ message }: { readonly message?: string | undefined }) => {
-    warning = message ?? 'a warning'
-  }
-  session.on('notice', onNotice)
-  try {
-    const texts = [REQUIRE_STANDBY, 'COMMIT', ...(commits ? [COMMIT_POSITION.text] : [])]
-    const query = { text: texts.join('; '), query_timeout: REPLICA_MS }
-    const results = await session.query(query as pg.QueryConfig).catch((error: Error) => {
-      if (error.message.includes(NO_STANDBY)) throw new DurabilityLostError(error.message)
-      throw error.message === TIMEOUT_TEXT ? new UnreplicatedError(error.message) : error
-    })
-    commits?.note((results as unknown as pg.QueryResult[]).at(-1)!.rows[0])
-  } finally {
-    session.removeListener('notice', onNotice)
-  }
-  if (warning !== undefined) throw new UnreplicatedError(warning)
 }
 
 /** Whether the role has the rights of another one without SET ROLE; false if there is no such. */

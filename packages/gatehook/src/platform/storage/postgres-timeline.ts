@@ -25,7 +25,8 @@ interface StoredTimeline {
  */
 const TIMELINE = `CASE WHEN pg_is_in_recovery() THEN NULL
   ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END`
-const READ_SERVER = `SELECT pg_is_in_recovery() AS standby, ${TIMELINE} AS timeline`
+const READ_ROLE = 'SELECT pg_is_in_recovery() AS standby, pg_backend_pid() AS process'
+const READ_SERVER = `${READ_ROLE}, ${TIMELINE} AS timeline`
 const READ_SYSTEM = 'SELECT system_identifier::text AS system FROM pg_control_system()'
 /** A function stores the timeline, because tables move to other databases (`move/tables.ts`). */
 const STORED = 'gh_timeline'
@@ -49,9 +50,14 @@ class OldPrimaryError extends StandbyError {
 export interface TimelineGuard {
   /**
    * Verifies a new connection before its first transaction. Throws `StandbyError` for a standby
-   * that the address excludes, and for a former primary.
+   * that the address excludes, and for a former primary. `onProcess` receives the process of the
+   * session first.
    */
-  verify(client: Session, requiresPrimary: boolean): Promise<void>
+  verify(
+    client: Session,
+    requiresPrimary: boolean,
+    onProcess?: (processId: number) => void,
+  ): Promise<void>
   /**
    * Excludes former primaries: those whose timeline is older than that of this server. Returns
    * whether the server is a standby.
@@ -92,15 +98,16 @@ export function createTimelineGuard(log: Log, place: PostgresPlace): TimelineGua
       if (!NOT_AVAILABLE.test(codeOf(error))) throw error
       isAvailable = false
     }
-    return (await client.query('SELECT pg_is_in_recovery() AS standby')).rows[0]
+    return (await client.query(READ_ROLE)).rows[0]
   }
   const otherTimeline = () => (system === undefined ? 0 : (others.get(system) ?? 0))
   const isSuspect = () =>
     others.size > 0 && (system === undefined || otherTimeline() > (current ?? 0))
   return {
     isSuspect,
-    async verify(client, requiresPrimary) {
-      const { standby, timeline } = await readServer(client)
+    async verify(client, requiresPrimary, onProcess) {
+      const { standby, timeline, process } = await readServer(client)
+      onProcess?.(process)
       if (standby && requiresPrimary) throw new StandbyError()
       if (standby || timeline === undefined) return
       if (others.size > 0) system = await readSystem(client)

@@ -37,6 +37,9 @@ export const primaryFaults = {
     'The pooler has no connection to the database, and this node cannot see why: the log of the ' +
     'pooler has the reason.',
   lost: 'The connections to the primary of the database break.',
+  hung:
+    'Connections to the database hang, while the database opens others: the network has lost ' +
+    'them, or processes of the server are frozen. The node replaces them.',
 } as const satisfies Readonly<Record<string, string>>
 
 export type PrimaryFault = keyof typeof primaryFaults

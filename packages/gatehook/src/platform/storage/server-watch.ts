@@ -1,45 +1,55 @@
 /**
  * Notices a server that does not answer: it is frozen, or the network loses its packets (§18.1). A
  * slow statement is no silence, because the server answers the probe of the watch meanwhile. A
- * connection that opens is no answer: a pooler before a frozen server opens it by itself.
+ * connection that opens is no answer: a pooler before a frozen server opens it by itself. Ends
+ * connections that hang while the server answers the probe (`followed-connection.ts`).
  */
+import {
+  FollowedConnection,
+  FollowedConnections,
+  type ServerAnswer,
+  SLOW_TICKS,
+  TICK_MS,
+  type WatchedConnection,
+} from './followed-connection.ts'
 import { isConnectionLost } from './postgres-errors.ts'
 
-/** The watch counts ticks, in each of which the event loop runs: a busy process proves nothing. */
-export const TICK_MS = 250
 /** Ticks without an answer before the watch probes. */
 const PROBE_TICKS = 2
 /** Ticks without an answer after which the server is silent: 2 s. */
 export const SILENT_TICKS = 8
-/** Ticks between two probes of a silent server. */
+/** Ticks between two probes of a silent server, or for slow requests: 1 s. */
 const RETRY_TICKS = 4
 
-/** The part of a connection of pg that the watch uses. */
-export interface WatchedConnection {
-  readonly stream: { destroy(): unknown }
-  connect(port: number | string, host?: string): void
-  query(text: string): void
-  sync(): void
-  end(): void
-  on(event: 'readyForQuery' | 'end', listener: () => void): unknown
-  on(event: 'errorMessage', listener: (error: unknown) => void): unknown
-  emit(event: 'error', error: Error): unknown
-}
+/** The time that connections have to end after `stop`. */
+const END_MS = 1_000
 
 export interface ServerWatch {
-  /** Follows the requests and answers of a new connection. */
-  follow(connection: WatchedConnection): void
+  /**
+   * Follows the requests and answers of a new connection. `isLimited`: `statement_timeout` limits
+   * its statements.
+   */
+  follow(connection: WatchedConnection, isLimited: boolean): FollowedConnection
   isSilent(): boolean
+  /** Whether requests hang, and no open connection has an answer. */
+  isHanging(): boolean
   /** Whether a connection is open, as far as the process knows. */
   hasOpen(): boolean
-  /** Ends the watch; open connections stay open. */
+  /** Ends the watch; connections that have not ended a second later break. */
   stop(): void
 }
 
 interface WatchOptions {
-  /** Opens a connection and queries it. Resolves with whether the server answered in time. */
-  readonly probe: () => Promise<boolean>
+  /** Whether a pooler opens the connections. */
+  readonly isPooled: boolean
+  /**
+   * Opens a connection and queries it about these processes. Resolves with undefined if the server
+   * did not answer in time.
+   */
+  readonly probe: (processIds: readonly number[]) => Promise<ServerAnswer | undefined>
   readonly onSilent: () => void
+  /** Called when connections were ended that hung: others may hang, too. */
+  readonly onHung: (count: number) => void
   /** Called when a silent server answers a probe. */
   readonly onReturn: () => void
   /** Called for each answer on an open connection. */
@@ -59,22 +69,28 @@ export class SilentServerError extends Error {
 }
 
 export function createServerWatch(options: WatchOptions): ServerWatch {
-  const { probe, onSilent, onReturn, onAnswer, onError } = options
-  const connections = new Set<WatchedConnection>()
-  let openCount = 0
-  /** Requests without an answer. */
-  let pendingCount = 0
+  const { isPooled, probe, onSilent, onHung, onReturn, onAnswer, onError } = options
+  const followed = new FollowedConnections()
   let hasAnswered = false
   let silentTicks = 0
+  /** Ticks since the last answer on an open connection, and since the last probe. */
+  let unheardTicks = 0
+  let unprobedTicks = 0
   let isSilent = false
   let isProbing = false
   let timer: NodeJS.Timeout | undefined
   const runProbe = async () => {
     isProbing = true
-    hasAnswered = (await probe()) || hasAnswered
+    unprobedTicks = 0
+    const slow = followed.listSlow()
+    const answer = await probe(slow.flatMap(({ processId }) => processId ?? []))
     isProbing = false
+    if (!answer) return
+    hasAnswered = true
+    const count = followed.cutHung(slow, answer)
+    if (count > 0) onHung(count)
   }
-  const stop = () => {
+  const stopTicks = () => {
     clearTimeout(timer)
     timer = undefined
   }
@@ -85,67 +101,74 @@ export function createServerWatch(options: WatchOptions): ServerWatch {
   const becomeSilent = () => {
     isSilent = true
     onSilent()
-    for (const { stream } of connections) stream.destroy()
+    followed.cutAll()
+  }
+  /** Whether to probe: for a silent server, or for slow requests. */
+  const isProbeDue = () => {
+    const probesAt = isSilent ? RETRY_TICKS : PROBE_TICKS
+    if (silentTicks > 0 && silentTicks % probesAt === 0) return true
+    return unprobedTicks >= RETRY_TICKS && followed.listSlow().length > 0
   }
   const tick = () => {
     silentTicks = hasAnswered ? 0 : silentTicks + 1
+    unheardTicks++
+    unprobedTicks++
     if (hasAnswered && isSilent) {
       isSilent = false
       onReturn()
     }
     hasAnswered = false
-    if (pendingCount === 0 && !isSilent) return stop()
-    const probesAt = isSilent ? RETRY_TICKS : PROBE_TICKS
-    if (silentTicks % probesAt === 0 && silentTicks > 0 && !isProbing) void runProbe()
+    followed.tick()
+    if (!followed.hasPending && !isSilent) return stopTicks()
+    if (!isProbing && isProbeDue()) void runProbe()
     if (silentTicks === SILENT_TICKS && !isSilent) becomeSilent()
     wait()
   }
   const begin = () => {
     if (timer) return
-    silentTicks = 0
+    silentTicks = unheardTicks = 0
+    unprobedTicks = RETRY_TICKS
     hasAnswered = false
     wait()
   }
+  const hear = () => {
+    hasAnswered = true
+    unheardTicks = 0
+    onAnswer()
+  }
   return {
     isSilent: () => isSilent,
-    hasOpen: () => openCount > 0,
-    stop,
-    follow(connection) {
-      let pending = 0
-      let isOpen = false
-      const add = (count: number) => {
-        pending += count
-        pendingCount += count
-        if (count > 0) begin()
-      }
-      const hear = () => {
-        hasAnswered = true
-        onAnswer()
-      }
-      countRequests(connection, {
-        refuses: () => isSilent,
-        onOpening: () => connections.add(connection),
-        onRequest: () => add(1),
-      })
-      connection.on('errorMessage', (error) => {
-        if (!isOpen) return
-        if (isConnectionLost(error)) onError(error)
-        else hear()
-      })
-      connection.on('readyForQuery', () => {
-        if (isOpen) hear()
-        else openCount++
-        isOpen = true
-        add(-1)
-      })
-      connection.on('end', () => {
-        connections.delete(connection)
-        if (isOpen) openCount--
-        isOpen = false
-        add(-pending)
-      })
+    isHanging: () => unheardTicks >= SLOW_TICKS && followed.hasSuspect,
+    hasOpen: () => followed.hasOpen,
+    stop() {
+      stopTicks()
+      setTimeout(() => followed.cutAll(), END_MS).unref()
+    },
+    follow(connection, isLimited) {
+      const own = new FollowedConnection(connection, isPooled, isLimited)
+      const onOpening = () => followed.add(own)
+      hookRequests(connection, own, { refuses: () => isSilent, onOpening, onRequest: begin })
+      hookAnswers(connection, own, { onAnswer: hear, onError })
+      connection.on('end', () => followed.delete(own))
+      return own
     },
   }
+}
+
+function hookAnswers(
+  connection: WatchedConnection,
+  own: FollowedConnection,
+  { onAnswer, onError }: Pick<WatchOptions, 'onAnswer' | 'onError'>,
+): void {
+  connection.on('errorMessage', (error) => {
+    if (!own.isOpen) return
+    if (isConnectionLost(error)) onError(error)
+    else onAnswer()
+  })
+  connection.on('readyForQuery', (message) => {
+    if (own.isOpen) onAnswer()
+    own.answer(message?.status)
+  })
 }
 
 interface RequestHooks {
@@ -156,8 +179,12 @@ interface RequestHooks {
   readonly onRequest: () => void
 }
 
-function countRequests(connection: WatchedConnection, hooks: RequestHooks): void {
-  const { connect, query, sync, end } = connection
+function hookRequests(
+  connection: WatchedConnection,
+  own: FollowedConnection,
+  hooks: RequestHooks,
+): void {
+  const { connect, query, parse, bind, sync, end } = connection
   let isOpening = false
   Object.assign(connection, {
     connect(port: number | string, host?: string) {
@@ -167,19 +194,33 @@ function countRequests(connection: WatchedConnection, hooks: RequestHooks): void
       }
       isOpening = true
       hooks.onOpening()
+      own.open()
       hooks.onRequest()
       connect.call(connection, port, host)
     },
     query(text: string) {
+      own.add(text)
       hooks.onRequest()
       query.call(connection, text)
     },
+    parse(statement: { readonly text: string }) {
+      own.noteText(statement.text)
+      parse.call(connection, statement)
+    },
+    bind(config: { readonly statement?: string }, ...more: unknown[]) {
+      own.noteText(connection.parsedStatements[config.statement ?? ''])
+      bind.call(connection, config, ...more)
+    },
     sync() {
+      own.add()
       hooks.onRequest()
       sync.call(connection)
     },
     end() {
-      if (isOpening) hooks.onRequest()
+      if (isOpening) {
+        own.addEnd()
+        hooks.onRequest()
+      }
       end.call(connection)
     },
   })

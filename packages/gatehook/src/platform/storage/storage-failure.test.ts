@@ -1,7 +1,9 @@
 /** §18.10: the cause of a failed request is one of the database, or none. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeUnknownError } from './storage-failure.ts'
+import { HungConnectionError } from './postgres-errors.ts'
+import { primaryFaults } from './primary-fault.ts'
+import { describeStorageFailure, describeUnknownError } from './storage-failure.ts'
 
 const thrown = (members: object): Error => Object.assign(new Error('a value'), members)
 
@@ -24,5 +26,11 @@ test('an error of own code is no error of the database', () => {
   })
   for (const value of [thrown({ code: 'EPERM' }), thrown({}), unreadable, 'P0001', null]) {
     assert.equal(describeUnknownError(value), undefined)
+  }
+})
+
+test('a connection that hung is the cause, whatever the node knows of the primary', () => {
+  for (const fault of [undefined, 'lost'] as const) {
+    assert.equal(describeStorageFailure(new HungConnectionError(), fault), primaryFaults.hung)
   }
 })

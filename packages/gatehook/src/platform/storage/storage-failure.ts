@@ -5,6 +5,7 @@ import {
   isConnectionLost,
   isDamage,
   isDiskFull,
+  isHung,
   isLockTimeout,
   isPoolFull,
   isServerFull,
@@ -84,6 +85,7 @@ export function describeStorageFailure(
   const cause = error instanceof Failure ? error.detail : error
   if (cause instanceof SchemaError) return describeSchemaError(cause)
   if (isUnopened(cause) || isStandby(cause)) return primaryFaults[fault ?? primaryFaultOf(cause)]
+  if (isHung(cause)) return primaryFaults.hung
   if (isConnectionLost(cause) || isServerFull(cause)) return primaryFaults[fault ?? 'lost']
   return CAUSES.find(([isCause]) => isCause(cause))?.[1]
 }

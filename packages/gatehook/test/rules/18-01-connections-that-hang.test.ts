@@ -1,0 +1,80 @@
+/** §18.1: connections that hang while the database opens others are replaced, and named. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { pino } from 'pino'
+import { type CuttableLink, openCuttableLink } from '../../../../test/rig/cuttable-link.ts'
+import { migratedUrl } from '../../../../test/rig/databases.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
+import { hasPgbouncer, startPgbouncer } from '../../../../test/rig/pgbouncer.ts'
+import { type Caller, openService, type TestApp } from '../../../../test/rig/service.ts'
+import { primaryFaults } from '../../src/platform/storage/primary-fault.ts'
+
+const WITHIN_MS = 60_000
+const ORDER = { user_id: 1, amount: 1, currency: 'EUR' }
+
+interface Place {
+  readonly link: CuttableLink
+  readonly node: TestApp
+  readonly admin: Caller
+  /** The path of an order. */
+  readonly path: string
+  /** The sentences of warnings. */
+  readonly warnings: readonly string[]
+}
+
+async function openPlace(t: TestContext, isPooled: boolean): Promise<Place> {
+  const direct = await migratedUrl(t, 'postgres')
+  const pooler = isPooled ? await startPgbouncer(direct) : undefined
+  t.after(() => pooler?.stop())
+  const behind = pooler?.through(direct) ?? direct
+  const link = await openCuttableLink(behind)
+  t.after(() => link.close())
+  const warnings: string[] = []
+  const write = (line: string) => warnings.push(JSON.parse(line).msg)
+  const log = pino({ level: 'warn' }, { write })
+  const env = isPooled ? { GATEHOOK_DATABASE_POOLER: 'transaction' } : {}
+  const node = await openService(t, 'postgres', { url: link.through(behind), env, log })
+  const admin = node.as(await node.key({ scopes: ['admin'], mode: 'live' }))
+  await node.post('/api/v2/users', { email: 'a@example.com', name: 'A' })
+  const { body } = await node.post('/api/v2/orders', ORDER)
+  return { link, node, admin, path: `/api/v2/orders/${body.id}`, warnings }
+}
+
+/** Sends requests of every kind at once. Each has a response; that of a failure is 503. */
+async function sendEach({ node, admin, path }: Place) {
+  const responses = await Promise.all([
+    ...Array.from({ length: 12 }, () => node.post('/api/v2/orders', ORDER)),
+    node.patch(path, { amount: 2 }),
+    node.get('/api/v2/orders'),
+    node.get(path),
+    node.get('/events'),
+    node.as(undefined).get('/readyz'),
+    admin.get('/admin/attention'),
+  ])
+  for (const { status, body } of responses) {
+    assert.ok([200, 201, 503].includes(status), `${status}`)
+    if (body?.error !== undefined) assert.equal(body.error, 'storage_unavailable')
+  }
+}
+
+async function requireRecovery({ node, path, warnings }: Place) {
+  const create = () => node.post('/api/v2/orders', ORDER)
+  await eventually(create, ({ status }) => status === 201, WITHIN_MS)
+  assert.equal((await node.get(path)).status, 200)
+  const isReady = () => node.as(undefined).get('/readyz')
+  await eventually(isReady, ({ status }) => status === 200, WITHIN_MS)
+  assert.ok(warnings.includes(primaryFaults.hung))
+}
+
+for (const isPooled of [false, true]) {
+  const place = isPooled ? 'to a pooler' : 'to the database'
+  const skip = isPooled && !hasPgbouncer && 'needs PgBouncer'
+  test(`a network that loses the open connections ${place}`, { skip }, async (t) => {
+    const opened = await openPlace(t, isPooled)
+    opened.link.strand()
+    await sendEach(opened)
+    await requireRecovery(opened)
+    opened.link.strand()
+    await opened.node.app.close()
+  })
+}
