@@ -11,6 +11,7 @@ import { Query } from '../../src/protocol/http/query.ts'
 import type { View } from '../../src/protocol/lists/collection.ts'
 import { parseListQuery } from '../../src/protocol/lists/grammar.ts'
 import { type ListTask, readKeysetPage } from '../../src/protocol/lists/page.ts'
+import { uncountedWork } from '../fixtures/uncounted-work.ts'
 import { fill } from './rows.ts'
 
 const papers = resource('papers', {
@@ -56,14 +57,15 @@ eachService(
     let sumBytes = 0
     const count = (bytes: number) => {
       sumBytes += bytes
+      return undefined
     }
-    const bounds = { mostBytes: 600 * KIB, count }
-    await assert.rejects(readKeysetPage({ ...task, large: bounds }), overloaded)
+    const bounds = { mostBytes: 600 * KIB, count, measure: uncountedWork.measure }
+    await assert.rejects(readKeysetPage({ ...task, work: bounds }), overloaded)
     assert.ok(sumBytes > bounds.mostBytes)
     assert.ok(rows * ROW_BYTES < 1024 * KIB, `${rows} rows`)
     rows = 0
     const request = { ...task.request, limit: 5 }
-    const small = await readKeysetPage({ ...task, request, large: bounds })
+    const small = await readKeysetPage({ ...task, request, work: bounds })
     assert.deepEqual([small.items.length, rows], [5, 6])
   },
   { service: archive },

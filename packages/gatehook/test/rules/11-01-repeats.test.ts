@@ -11,6 +11,7 @@ import type { Call } from '../../src/protocol/http/call.ts'
 import { Query } from '../../src/protocol/http/query.ts'
 import { createPerform } from '../../src/protocol/idempotency/perform.ts'
 import { purgeRecords } from '../../src/protocol/idempotency/store.ts'
+import { startWork } from '../fixtures/uncounted-work.ts'
 import { readRequestRecords } from '../storage/request-records.ts'
 
 const body = { name: 'Ada', email: 'ada@example.com' }
@@ -223,6 +224,7 @@ eachMigrated('a response with a secret is stored encrypted, for one hour', async
     query: Query.empty,
     rawHeaders: ['Idempotency-Key', 'k'],
     principal: { scope, kind: 'key', subject: 's', scopes: new Set() },
+    startWork,
   } as unknown as Call
   let created = 0
   const make = () =>

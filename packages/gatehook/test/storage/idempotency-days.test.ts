@@ -20,6 +20,7 @@ import { createPerform } from '../../src/protocol/idempotency/perform.ts'
 import { recordIdsAt } from '../../src/protocol/idempotency/record-ids.ts'
 import { purgeRecords } from '../../src/protocol/idempotency/store.ts'
 import { recordTable } from '../../src/protocol/idempotency/tables.ts'
+import { startWork } from '../fixtures/uncounted-work.ts'
 import { readRequestRecords } from './request-records.ts'
 
 const HOUR_MS = 3_600_000
@@ -39,6 +40,7 @@ const callOf = (key: string) =>
     bytes: new Uint8Array(),
     rawHeaders: ['Idempotency-Key', key],
     principal: { scope: scopeOf(1, 'live'), kind: 'key', subject: 's', scopes: new Set() },
+    startWork,
   }) as unknown as Call
 
 /** A node with a clock of its own, and the number of requests that it has run. */

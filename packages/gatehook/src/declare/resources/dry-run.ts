@@ -74,9 +74,12 @@ async function describeEffects(
   const hasDeliveries = principal.kind !== 'person' && holdsScope(principal, DELIVERY_SCOPE)
   const eventTexts: string[] = []
   const deliveryTexts: string[] = []
+  const work = call.startWork()
+  const render = work.measure((event: StoredEvent) => catalog.render(event, call.version))
   for (const event of visible) {
     const { scope, id, type } = event
-    const text = catalog.render(event, call.version)
+    const text = render(event)
+    await work.count(text.length)
     const eventText = `{"type":${JSON.stringify(type)},"data":{"object":${text}}}`
     if (eventTexts.length === REPORTED_EVENTS_MAX || !budget.take(eventText)) break
     eventTexts.push(eventText)

@@ -246,7 +246,7 @@ function readOperation(entry: ApiEntry, { db, entries }: EndpointDeps): Operatio
       if (!cells) throw new Failure('not_found')
       const { view } = shapeFor(entry, call)
       const json = expansion ? await expandRow(db, expansion, view, cells) : view.item(cells, {})
-      large?.count(json.length)
+      await large?.count(json.length)
       return { status: 200, json }
     },
   }

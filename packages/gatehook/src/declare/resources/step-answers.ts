@@ -25,7 +25,7 @@ import type { Answer, Call } from '../../protocol/http/call.ts'
 import { ownerOfPrincipal } from '../../protocol/http/owner.ts'
 import { prefersDryRun } from '../../protocol/idempotency/dry-run.ts'
 import {
-  contentText,
+  contentTexts,
   deriveRecordHash,
   readIdempotencyKey,
 } from '../../protocol/idempotency/key.ts'
@@ -169,9 +169,8 @@ async function continueJob({ lane }: Pick<AnswerDeps, 'lane'>, job: RequestJob) 
 
 async function requireSame(requests: StoredRequests, job: string, call: Call): Promise<void> {
   const { call: first } = await requests.read(job)
-  if (contentText(first) !== contentText(call)) {
-    throw new Failure('idempotency_key_reused')
-  }
+  const [firstText, text] = await contentTexts(call, [first, call])
+  if (firstText !== text) throw new Failure('idempotency_key_reused')
 }
 
 /** Returns the failure for a request whose job has failed. */

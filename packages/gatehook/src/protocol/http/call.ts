@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { AnyCode, Failure } from '../../kernel/failure.ts'
 import type { Pace } from '../../kernel/pace.ts'
 import type { CallerKind, Principal, Role } from '../../kernel/principal.ts'
+import type { CallWork } from './call-work.ts'
 import type { OperationData } from './operation-data.ts'
 import type { Query } from './query.ts'
 
@@ -134,16 +135,24 @@ export interface Call {
    * the caller does not read earlier responses (§11.5).
    */
   beginLarge(): Promise<LargeResponse>
+  /**
+   * Builds a response: a large one as `beginLarge` does, another one at once. If its work is more
+   * than that of any request while the group of the caller rests, it is built as a large one.
+   */
+  buildResponse<T>(isLarge: boolean, build: (work: ResponseWork) => Promise<T>): Promise<T>
+  /** Counts work of the caller's group that begins now, without rests (§11.5). */
+  startWork(): CallWork
   /** Begins long work of the caller, and returns the function to call between its parts (§11.5). */
   startPace(): Pace
 }
 
+/** The work of a response under construction, which may be a large one. */
+export type ResponseWork = CallWork & Partial<LargeResponse>
+
 /** A large response under construction. */
-export interface LargeResponse {
+export interface LargeResponse extends CallWork {
   /** The maximum of its bytes. */
   readonly mostBytes: number
-  /** Counts bytes that were read for it, whether or not they become part of it. */
-  count(bytes: number): void
 }
 
 export type IdentifiedPrincipal = Pick<Principal, 'kind' | 'subject' | 'customer' | 'mode'> &

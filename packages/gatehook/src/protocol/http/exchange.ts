@@ -20,9 +20,11 @@ import type {
   LargeResponse,
   Method,
   Operation,
+  ResponseWork,
   Step,
   Warning,
 } from './call.ts'
+import { type CallWork, createCallWork, TurnRequired } from './call-work.ts'
 import { type Egress, type Hold, overloadFailure } from './egress.ts'
 import type { Ingress } from './ingress.ts'
 import { JSON_VALUES_MAX } from './json-body.ts'
@@ -140,11 +142,6 @@ export const STAGES = { parse: -1, route: -2, body: -3, handler: -4 } as const
 
 /** Receives every response that was sent; `answer` is undefined if the connection ended. */
 export type ObserveExchange = (exchange: Exchange, answer: Answer | undefined, ms: number) => void
-
-/** Bytes of a response whose work counts as that of any request. */
-const UNCOUNTED_BYTES = 1_048_576
-/** Bytes of a large response that cost a millisecond of this thread, from read to socket. */
-const BYTES_PER_MS = 40_000
 
 /** A class, so that all instances have the same fields in the same order. */
 export class Exchange implements Call {
@@ -277,16 +274,23 @@ export class Exchange implements Call {
     await egress.large.begin(this.response, owner)
     if (this.response.destroyed) throw ABORTED
     if (egress.isFull(this)) throw overloadFailure()
-    let bytes = 0
-    return {
-      mostBytes: egress.freeBytes(owner) - ENVELOPE_BYTES,
-      count: (more) => {
-        const from = Math.max(bytes, UNCOUNTED_BYTES)
-        bytes += more
-        const workMs = (bytes - from) / BYTES_PER_MS
-        if (workMs > 0) egress.share.addWork(owner.group, workMs)
-      },
+    return { ...this.startWork(), mostBytes: egress.freeBytes(owner) - ENVELOPE_BYTES }
+  }
+
+  async buildResponse<T>(isLarge: boolean, build: (work: ResponseWork) => Promise<T>): Promise<T> {
+    if (!isLarge) {
+      try {
+        return await build(this.startWork(true))
+      } catch (error) {
+        if (!(error instanceof TurnRequired)) throw error
+      }
     }
+    return build(await this.beginLarge())
+  }
+
+  startWork(waits = false): CallWork {
+    const { egress, clock } = this.context
+    return createCallWork(ownerOf(this).group, egress.share, clock, waits)
   }
 
   /**

@@ -1,4 +1,4 @@
-/** The `Idempotency-Key` header, and which requests are the same request (§11.1). Pure. */
+/** The `Idempotency-Key` header, and which requests are the same request (§11.1). */
 import { createHmac, hash, type KeyObject } from 'node:crypto'
 import { Failure } from '../../kernel/failure.ts'
 import { credentialName } from '../../kernel/principal.ts'
@@ -38,16 +38,37 @@ export function deriveRecordHash(call: Call, key: string): Buffer {
 }
 
 type Content = Pick<Call, 'body' | 'query'>
+type CountsWork = Pick<Call, 'startWork'>
+
+/** Computes the HMAC of the content of a request under a key. */
+export type FingerprintCall = (key: KeyObject) => Buffer
 
 /**
- * Computes the HMAC of the content of a request. It is keyed because a body may contain a
+ * Reads the content of a request once for all keys. The HMAC is keyed because a body may contain a
  * password: a bare hash would allow a reader of the database to guess it.
  */
-export const fingerprintCall = (key: KeyObject, call: Content): Buffer =>
-  createHmac('sha256', key).update(contentText(call)).digest()
+export async function readFingerprint(call: Content & CountsWork): Promise<FingerprintCall> {
+  const [text] = await contentTexts(call, [call])
+  return (key) => createHmac('sha256', key).update(text!).digest()
+}
+
+/** Returns the content of requests, which is work of `call` (§11.5). */
+export async function contentTexts(
+  call: CountsWork,
+  contents: readonly Content[],
+): Promise<string[]> {
+  const work = call.startWork()
+  const texts: string[] = []
+  for (const content of contents) {
+    const text = work.measure(contentText)(content)
+    texts.push(text)
+    await work.count(text.length)
+  }
+  return texts
+}
 
 /** Returns the content that a repeat must have: the body, and the query if there is one. */
-export function contentText({ body, query }: Content): string {
+function contentText({ body, query }: Content): string {
   const sent = query.entries.filter(([name]) => name !== 'api_key' && !versionParameters.has(name))
   return (sent.length === 0 ? '' : `${JSON.stringify(sent)}\n`) + canonicalText(body)
 }

@@ -11,7 +11,12 @@ import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { Answer, Call } from '../http/call.ts'
 import { ownerOf } from '../http/owner.ts'
 import { prefersDryRun } from './dry-run.ts'
-import { deriveRecordHash, fingerprintCall, readIdempotencyKey } from './key.ts'
+import {
+  deriveRecordHash,
+  type FingerprintCall,
+  readFingerprint,
+  readIdempotencyKey,
+} from './key.ts'
 import {
   failureOutcome,
   inProgress,
@@ -79,10 +84,17 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
   const running = new Set<string>()
   const claimRecord = createClaim(db)
   const keys = vault.macKeys(FINGERPRINT_PURPOSE)
-  const claim = (call: Call, recordHash: Buffer, options: OutsideOptions): Promise<Claim> => {
+  const isSame = (fingerprint: FingerprintCall, record: IdempotencyRecord): boolean =>
+    keys.accepted.some((key) => fingerprint(key).equals(record.fingerprint))
+  const claim = (
+    call: Call,
+    fingerprintCall: FingerprintCall,
+    recordHash: Buffer,
+    options: OutsideOptions,
+  ): Promise<Claim> => {
     const { scope } = call.principal!
     const { group: customer, caller } = ownerOf(call)
-    const fingerprint = fingerprintCall(keys.current, call)
+    const fingerprint = fingerprintCall(keys.current)
     return db.write(
       async (tx): Promise<Claim> => {
         const now = clock.now()
@@ -94,8 +106,7 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
         }
         const record = await findRecord(tx, scope, ids, now)
         if (!record) throw inProgress()
-        if (record.answer_bytes !== null || !keys.accepted.some(matches(call, record)))
-          return { record }
+        if (record.answer_bytes !== null || !isSame(fingerprintCall, record)) return { record }
         if (record.expires_at - repeatableMs(options) > now) throw inProgress()
         if (!options.isRepeatable) throw new Failure('outcome_unknown')
         if (!(await reclaimRecord(tx, scope, record, expiresAt))) throw inProgress()
@@ -104,8 +115,12 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
       { customer, caller },
     )
   }
-  const replay = async (call: Call, record: IdempotencyRecord): Promise<Answer> => {
-    if (!keys.accepted.some(matches(call, record))) throw new Failure('idempotency_key_reused')
+  const replay = async (
+    call: Call,
+    fingerprint: FingerprintCall,
+    record: IdempotencyRecord,
+  ): Promise<Answer> => {
+    if (!isSame(fingerprint, record)) throw new Failure('idempotency_key_reused')
     return replayOutcome(call, db, readOutcome(await readStoredResponse(deps, call, record)))
   }
   /**
@@ -142,8 +157,9 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
     if (running.has(name)) throw inProgress()
     running.add(name)
     try {
-      const claimed = await claim(call, recordHash, options)
-      if ('record' in claimed) return await replay(call, claimed.record)
+      const fingerprint = await readFingerprint(call)
+      const claimed = await claim(call, fingerprint, recordHash, options)
+      if ('record' in claimed) return await replay(call, fingerprint, claimed.record)
       const result = await send(hash('sha256', claimed.id, 'base64url'))
       const effect = claimed.isResent ? effectOfRepeat(result) : result.effect
       await settle(call, claimed.id, { ...result, effect }, options)
@@ -153,10 +169,6 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
     }
   }
 }
-
-const matches =
-  (call: Call, record: IdempotencyRecord) => (key: Parameters<typeof fingerprintCall>[0]) =>
-    fingerprintCall(key, call).equals(record.fingerprint)
 
 /**
  * Returns the effect of a repeat after an unknown outcome. A refusal of it says nothing about the

@@ -3,7 +3,6 @@
  * claimed key, the change and the stored response commit together. A replay returns the stored
  * response (§11.1).
  */
-import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Vault } from '../../kernel/secret.ts'
@@ -13,7 +12,12 @@ import type { Answer, Call } from '../http/call.ts'
 import { LARGE_BYTES } from '../http/egress.ts'
 import { ownerOf } from '../http/owner.ts'
 import { rehearse } from './dry-run.ts'
-import { deriveRecordHash, fingerprintCall, readIdempotencyKey } from './key.ts'
+import {
+  deriveRecordHash,
+  type FingerprintCall,
+  readFingerprint,
+  readIdempotencyKey,
+} from './key.ts'
 import {
   answerOf,
   failureOutcome,
@@ -86,23 +90,26 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
 
   const replay = async (
     call: Call,
+    fingerprint: FingerprintCall,
     record: IdempotencyRecord,
     narrowReplay?: NarrowReplay,
   ): Promise<Answer> => {
-    const matches = (key: KeyObject) => fingerprintCall(key, call).equals(record.fingerprint)
-    if (!fingerprintKeys.accepted.some(matches)) throw new Failure('idempotency_key_reused')
+    const isSame = fingerprintKeys.accepted.some((key) =>
+      fingerprint(key).equals(record.fingerprint),
+    )
+    if (!isSame) throw new Failure('idempotency_key_reused')
     const text = await readStoredResponse({ db, vault }, call, record)
     return replayOutcome(call, db, readOutcome(text), narrowReplay)
   }
 
   const claimAndRun = (
     call: Call,
+    fingerprint: Buffer,
     idsAt: (now: number) => RecordIds,
     change: (tx: Tx) => Promise<Answer>,
     options: PerformOptions,
   ) => {
     const { scope } = call.principal!
-    const fingerprint = fingerprintCall(fingerprintKeys.current, call)
     return db.write(async (tx): Promise<ClaimResult> => {
       setRequestOf(tx, call)
       const now = clock.now()
@@ -145,14 +152,16 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
     running.add(name)
     try {
       const idsAt = (nowMs: number) => recordIdsAt(hash, nowMs)
+      const fingerprint = await readFingerprint(call)
       if (prepare) {
         const now = clock.now()
         const record = await findRecord(db, call.principal!.scope, idsAt(now), now)
-        if (record) return await replay(call, record, narrowReplay)
+        if (record) return await replay(call, fingerprint, record, narrowReplay)
         await prepare()
       }
-      const result = await claimAndRun(call, idsAt, change, options)
-      if ('record' in result) return await replay(call, result.record, narrowReplay)
+      const current = fingerprint(fingerprintKeys.current)
+      const result = await claimAndRun(call, current, idsAt, change, options)
+      if ('record' in result) return await replay(call, fingerprint, result.record, narrowReplay)
       return answerOf(result.outcome)
     } finally {
       running.delete(name)

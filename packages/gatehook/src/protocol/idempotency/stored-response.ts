@@ -18,6 +18,6 @@ export async function readStoredResponse(
   const { scope } = call.principal!
   const answer = await readAnswer(db, scope, id)
   if (!answer) throw inProgress()
-  large?.count(answer.length)
+  await large?.count(answer.length)
   return vault.decrypt(RESPONSE_PURPOSE, responseRow(scope, id), answer).toString()
 }

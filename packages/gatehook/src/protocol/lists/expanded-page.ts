@@ -6,7 +6,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Reader, Value } from '../../platform/storage/database.ts'
 import { ITEMS_BYTES_MAX, sizeOf } from '../http/answer-budget.ts'
-import type { LargeResponse } from '../http/call.ts'
+import type { ResponseWork } from '../http/call.ts'
 import { overloadFailure } from '../http/egress.ts'
 import { createPageTooLarge } from './bounds-failures.ts'
 import type { View } from './collection.ts'
@@ -56,7 +56,7 @@ interface ExpandTask {
   readonly db: Reader
   readonly expansion?: PageExpansion | undefined
   readonly request: ListRequest
-  readonly large?: LargeResponse | undefined
+  readonly work?: ResponseWork | undefined
 }
 
 /** Rows in the order in which a walk read them. */
@@ -73,11 +73,11 @@ interface ReadPage {
  * not even one row fits, and `overloaded` beyond the bytes that the caller can receive now.
  */
 export async function expandPage<P extends ReadPage>(task: ExpandTask, page: P): Promise<P> {
-  const { db, expansion, request, large } = task
+  const { db, expansion, request, work } = task
   if (!expansion) return page
   const { maxRowBytes } = expansion
   const items: string[] = []
-  const { mostBytes = ITEMS_BYTES_MAX } = large ?? {}
+  const { mostBytes = ITEMS_BYTES_MAX } = work ?? {}
   let bytes = 0
   let rowsMax = Number.POSITIVE_INFINITY
   const cut = (): P => {
@@ -99,7 +99,8 @@ export async function expandPage<P extends ReadPage>(task: ExpandTask, page: P):
       const item = withMembers(page.items[from + at]!, text)
       const itemBytes = sizeOf(item)
       bytes += itemBytes
-      large?.count(itemBytes)
+      const turn = work?.count(itemBytes)
+      if (turn) await turn
       if (bytes > ITEMS_BYTES_MAX) return cut()
       if (bytes > mostBytes) throw overloadFailure()
       items.push(item)

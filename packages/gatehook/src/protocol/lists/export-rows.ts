@@ -34,6 +34,8 @@ const ROWS_MAX = 400
 const WIDE_ROWS_MAX = 64
 /** Approximate size of the text of a chunk. */
 const CHUNK_CHARACTERS = 32_768
+/** Text of large rows that is encoded between two turns of other requests. */
+const TURN_CHARACTERS = 65_536
 /** Rows that a chunk examines at most if no index applies the filters. */
 const EXAMINED_ROWS = 2_000
 
@@ -70,7 +72,13 @@ export async function* readExportChunks(
     const { rows, next } = await read(reader, position)
     await pace?.()
     let text = ''
-    for (const row of rows) text += encode(row)
+    let turnAt = TURN_CHARACTERS
+    for (const row of rows) {
+      text += encode(row)
+      if (text.length < turnAt) continue
+      turnAt = text.length + TURN_CHARACTERS
+      await nextTick()
+    }
     const last = rows.at(-1)
     if (last) yield { text, keys: next ?? keys(last) }
     if (next === undefined) return

@@ -9,7 +9,7 @@ import type { MacKeys } from '../../kernel/secret.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
 import { pathOfUrl } from '../../kernel/uri.ts'
 import type { Database, Value } from '../../platform/storage/database.ts'
-import type { Answer, Call, LargeResponse } from '../http/call.ts'
+import type { Answer, Call, ResponseWork } from '../http/call.ts'
 import { ownerOf } from '../http/owner.ts'
 import type { Query } from '../http/query.ts'
 import { type Collection, reachKey, type View } from './collection.ts'
@@ -73,21 +73,9 @@ export function createLister(options: ListerOptions): Lister {
       const filters = [...request.filters, ...(own?.filters ?? [])]
       return { request: { ...request, filters }, bindings: new Map() }
     }
-    const beginLarge = () => call.beginLarge()
     const expansion = own?.added ? addMembers(collection, own.added) : own?.expansion
-    const readPage = (parsed: ParsedQuery) =>
-      respond({
-        options,
-        collection,
-        view,
-        rowScope,
-        customer,
-        path,
-        cursor,
-        beginLarge,
-        expansion,
-        ...parsed,
-      })
+    const list = { options, collection, view, rowScope, customer, path, cursor, expansion }
+    const readPage = (parsed: ParsedQuery) => respond(call, { ...list, ...parsed })
     const text = own?.cacheable ? cacheKeyOf(query) : undefined
     if (text === undefined) return readPage(parse())
     const reach = reachKey(collection)
@@ -98,13 +86,17 @@ export function createLister(options: ListerOptions): Lister {
   }
 }
 
-async function respond(context: Omit<ListContext, 'large'>): Promise<Answer> {
+async function respond(
+  call: Pick<Call, 'buildResponse'>,
+  context: Omit<ListContext, 'work'>,
+): Promise<Answer> {
   const { collection, expansion } = context
   const maxRowBytes = (collection.maxRowBytes ?? 0) + (expansion?.maxRowBytes ?? 0)
   const canBeLarge = isWide({ maxRowBytes }) || expansion?.isWide === true
-  const large = canBeLarge ? await context.beginLarge() : undefined
   const { options, request, path } = context
-  const { json, positions, headers } = await renderers[request.style]({ ...context, large })
+  const { json, positions, headers } = await call.buildResponse(canBeLarge, (work) =>
+    renderers[request.style]({ ...context, work }),
+  )
   const link = linkHeader(options.publicUrl(), pagePaths(path, request, positions))
   return { status: 200, json, headers: { ...headers, link } }
 }
@@ -152,9 +144,7 @@ interface ListContext extends ParsedQuery {
   readonly cursor: string | undefined
   readonly view: View
   readonly path: string
-  readonly beginLarge: Call['beginLarge']
-  /** Undefined if rows are small. */
-  readonly large: LargeResponse | undefined
+  readonly work: ResponseWork
   readonly expansion: PageExpansion | undefined
 }
 
@@ -175,13 +165,13 @@ const renderers: Readonly<Record<Style, (context: ListContext) => Promise<Render
 const dataOf = (items: readonly string[]): string => `"data":[${items.join(',')}]`
 
 function taskOf(context: ListContext): ListTask {
-  const { options, collection, view, rowScope, customer, request, large, expansion } = context
+  const { options, collection, view, rowScope, customer, request, work, expansion } = context
   const { style } = request
   const fields = fieldsWithout(view, expansion?.omits ?? [], request.fields)
   const shape = { ...(fields && { fields }), links: style === 'hypermedia' }
   const { db } = options
   const encode = (row: readonly Value[]) => view.item(row, shape)
-  return { db, customer, collection, rowScope, request, expansion, large, encode }
+  return { db, customer, collection, rowScope, request, expansion, work, encode }
 }
 
 /** Returns the parameter that selects the style, unless the links repeat it from the request. */

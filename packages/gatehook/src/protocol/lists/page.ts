@@ -10,7 +10,7 @@ import type { TurnKey } from '../../kernel/turns.ts'
 import type { Database, Reader, Value } from '../../platform/storage/database.ts'
 import { runTogether } from '../../platform/storage/together.ts'
 import { ITEMS_BYTES_MAX, sizeOf } from '../http/answer-budget.ts'
-import type { LargeResponse } from '../http/call.ts'
+import type { ResponseWork } from '../http/call.ts'
 import { overloadFailure } from '../http/egress.ts'
 import { type Anchors, createAnchors } from './anchors.ts'
 import {
@@ -59,8 +59,8 @@ export interface ListTask {
   readonly bounds?: { readonly concurrent: ReadBounds; readonly long: ReadBounds }
   /** The rows that the items include. */
   readonly expansion?: PageExpansion | undefined
-  /** Its bound (§11.5); larger pages give 503. Default: no limit. */
-  readonly large?: LargeResponse | undefined
+  /** Counts its work (§11.5). Pages above its bound, if it has one, give 503. Default: none. */
+  readonly work?: ResponseWork | undefined
 }
 
 /** Rows of a page, and the JSON text of each. */
@@ -163,12 +163,14 @@ async function fillPage(
   const rows: (readonly Value[])[] = []
   const items: string[] = []
   let bytes = 0
-  const { mostBytes = ITEMS_BYTES_MAX } = task.large ?? {}
-  const { maxRowBytes = 0 } = task.collection
+  const { work, collection } = task
+  const { mostBytes = ITEMS_BYTES_MAX } = work ?? {}
+  const { maxRowBytes = 0 } = collection
+  const encode = work?.measure(task.encode) ?? task.encode
   for (;;) {
     const free = Math.min(ITEMS_BYTES_MAX, mostBytes) - bytes
     const rest = limit + ahead - rows.length
-    const fitting = isWide(task.collection)
+    const fitting = isWide(collection)
       ? nextRows({ maxRowBytes, rows: rows.length, bytes, free })
       : rest
     const most = Math.min(fitting, rest)
@@ -177,10 +179,11 @@ async function fillPage(
     const read = await next(most)
     for (const row of read) {
       if (rows.length === limit) return { rows, items, more: true, isCut: false }
-      const item = task.encode(row)
+      const item = encode(row)
       const itemBytes = sizeOf(item)
       bytes += itemBytes
-      task.large?.count(itemBytes)
+      const turn = work?.count(itemBytes)
+      if (turn) await turn
       if (bytes > ITEMS_BYTES_MAX && rows.length > 0)
         return { rows, items, more: true, isCut: true }
       if (bytes > mostBytes) throw overloadFailure()
