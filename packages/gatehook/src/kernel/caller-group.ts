@@ -9,6 +9,9 @@ export const personGroup = (scope: Scope): string => `people:${scope}`
 /** The jobs of a mode of a customer, which run own code. */
 export const jobGroup = (scope: Scope): string => `jobs:${scope}`
 
+/** Snapshots of lists of one group that wait at most; further ones are rejected with 503. */
+export const LISTS_WAITING_MAX = 1_000
+
 /** Returns a key of the customer of a group, by which its groups share; others have their own. */
 export function customerOfGroup(group: TurnKey): TurnKey {
   const [, scope] = /^(?:scope|people|jobs):(\d+)$/.exec(String(group)) ?? []

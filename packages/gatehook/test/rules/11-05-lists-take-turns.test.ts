@@ -1,6 +1,6 @@
 /**
- * §11.5: what a list encodes beyond 64 KiB is work of the caller's group, requests of others run
- * after each 64 KiB, and a group that rests builds such a page in its turn.
+ * §11.5: bytes that a list encodes beyond 64 KiB are work of the caller's group, requests of others
+ * run after each 64 KiB, and a group that rests builds such a page in its turn.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -120,7 +120,7 @@ eachService(
   { service: book },
 )
 
-test('a group that rests builds a page beyond 64 KiB in its turn, and a small one at once', async (t) => {
+test('a group that rests builds large pages in its turn, and small ones at once', async (t) => {
   const clock = { elapsedMs: () => 0 }
   const egress = createEgress(clock)
   const builds: string[] = []

@@ -215,9 +215,9 @@ export interface Database extends Reader {
   /**
    * Runs several reads on one snapshot, taken at the first read. `read` may await statements of
    * `reader` only, as in `write`; methods of the database throw there. `ordered`: the ORDER BY of a
-   * statement determines its index, and PostgreSQL's planner uses no other. `customer`: one
-   * customer's snapshots leave connections for other customers; `ordered` ones are rejected with
-   * 503 while many of its long reads wait. `single`: the reads are one round trip
+   * statement determines its index, and PostgreSQL's planner uses no other. `customer`: customers
+   * take turns, and leave connections for others; PostgreSQL rejects `ordered` snapshots with 503
+   * while many long reads of the customer wait. `single`: the reads are one round trip
    * (`runTogether`), with which the snapshot ends.
    */
   snapshot<T>(

@@ -2,7 +2,7 @@
  * The database on PostgreSQL: a pool for transactions and pipelined connections for reads.
  * `postgres-session.ts` contains the sessions and their settings.
  */
-import { createGroupTurns } from '../../kernel/caller-group.ts'
+import { createGroupTurns, LISTS_WAITING_MAX } from '../../kernel/caller-group.ts'
 import { wallClock } from '../../kernel/clock.ts'
 import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import { Failure } from '../../kernel/failure.ts'
@@ -323,8 +323,6 @@ const writeAsOwner =
       for (const setting of place.assumeOwner('LOCAL')) await ddl(setting)
       await change(tx, ddl)
     })
-
-const LISTS_WAITING_MAX = 1_000
 
 /**
  * Returns how many list snapshots run at once, for all customers and for one, and how many long

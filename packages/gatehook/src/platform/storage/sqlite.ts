@@ -41,12 +41,13 @@ import {
 } from './sqlite-owner.ts'
 import { columnsOf, dialect, indexesOf, sizeOf, uniqueIndexes } from './sqlite-schema.ts'
 import { createSharedRead, type SharedRead } from './sqlite-shared-read.ts'
+import { createSnapshots } from './sqlite-snapshots.ts'
 import { WriteQueue, type WriterConnection } from './sqlite-writer.ts'
 import {
   createTransactionGuard,
   runInSavepoint,
   storageUnavailable,
-  Transaction,
+  type Transaction,
   type TransactionGuard,
 } from './transaction.ts'
 
@@ -192,29 +193,12 @@ function createReader(
   }
 }
 
-/** Runs snapshots one at a time: they share one connection. */
-function createSnapshots(connection: Connection, guard: TransactionGuard, deps: ReaderDeps) {
-  let last: Promise<unknown> = Promise.resolve()
-  const take = async <T>(read: (reader: Reader) => Promise<T>): Promise<T> => {
-    const transaction = new Transaction()
-    connection.exec('BEGIN')
-    try {
-      const reader = createReader(connection, deps, () => transaction.requireUsable())
-      return await guard.run(transaction, () => read(reader))
-    } finally {
-      transaction.isOpen = false
-      connection.endRead()
-    }
-  }
-  return {
-    take<T>(read: (reader: Reader) => Promise<T>): Promise<T> {
-      const result = last.then(() => take(read))
-      last = result.catch(() => undefined)
-      return result
-    },
-    finished: () => last,
-  }
-}
+const openSnapshots = (connection: Connection, guard: TransactionGuard, deps: ReaderDeps) =>
+  createSnapshots(connection, {
+    clock: deps.clock,
+    guard,
+    createReader: (check) => createReader(connection, deps, check),
+  })
 
 interface WriterDeps {
   readonly guard: TransactionGuard
@@ -330,7 +314,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
   const faults = createDiskFaults({ log: deps.log, isDamage: isNotADatabase, isDiskFull })
   const readerDeps = { clock, faults }
   const queue = new WriteQueue(createWriterConnection(writer, shared), deps.log, clock)
-  const snapshots = createSnapshots(snapshotReader, guard, readerDeps)
+  const snapshots = openSnapshots(snapshotReader, guard, readerDeps)
   const longReads = createLongReads(resolve(path), guard)
   let closing: Promise<void> | undefined
   const requireUsable = (method: string) => {
@@ -350,9 +334,9 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     dialect,
     ...createReader(reader, readerDeps, () => requireUsable('all, get or arrays'), sharedRead),
     write,
-    async snapshot(read) {
+    async snapshot(read, options) {
       requireUsable('snapshot')
-      return snapshots.take(read)
+      return snapshots.take(options?.customer, read)
     },
     async longRead(customer, read) {
       requireUsable('longRead')

@@ -26,9 +26,9 @@ test('the first 64 KiB are free, the rest is charged, and a turn follows each 64
   const { work, sumMs } = stage()
   let turns = 0
   for (let n = 0; n < 64; n++) {
-    const turn = work.count(8_192)
-    if (turn) turns += 1
-    await turn
+    const pause = work.count(8_192)
+    if (pause) turns += 1
+    await pause
     if (n === 7) assert.equal(sumMs(), 0)
   }
   assert.equal(turns, 8)
@@ -41,8 +41,8 @@ test('work that takes longer than its bytes is charged by its time', async () =>
     time.ms += 10
     return text
   })
-  const turn = work.count(encode('{}').length)
-  assert.ok(turn)
+  const pause = work.count(encode('{}').length)
+  assert.ok(pause)
   assert.equal(sumMs(), 10 - FREE_BYTES / BYTES_PER_MS)
   time.ms += 1_000 // the work of others
   assert.equal(work.count(2), undefined)

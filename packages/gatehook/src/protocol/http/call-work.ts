@@ -51,12 +51,12 @@ export function createCallWork(
     count(bytes) {
       const more = Math.max(bytes, measuredMs * BYTES_PER_MS)
       measuredMs = 0
-      const counted = Math.max(all, PART_BYTES)
+      const countedBytes = Math.max(all, PART_BYTES)
       const begins = all <= PART_BYTES && all + more > PART_BYTES
       if (waits && begins && share.restMs(group) > 0) throw new TurnRequired()
       all += more
       part += more
-      if (all > counted) share.addWork(group, (all - counted) / BYTES_PER_MS)
+      if (all > countedBytes) share.addWork(group, (all - countedBytes) / BYTES_PER_MS)
       if (part < PART_BYTES) return undefined
       part = 0
       return nextTick()

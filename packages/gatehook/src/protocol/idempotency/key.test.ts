@@ -16,11 +16,11 @@ const fingerprint = async (body: unknown, query?: string, no = 1) =>
   (await readFingerprint(callOf(body, query)))(key(no)).toString('hex')
 
 test('§11.1 member order does not change the fingerprint of a body', async () => {
-  const [one, other] = [
+  const [body, reordered] = [
     { a: 1, b: { c: 2, d: 3 } },
     { b: { d: 3, c: 2 }, a: 1 },
   ]
-  assert.equal(await fingerprint(one), await fingerprint(other))
+  assert.equal(await fingerprint(body), await fingerprint(reordered))
 })
 
 test('§11.1 bodies with different values have different fingerprints', async () => {
@@ -41,7 +41,7 @@ test('a fingerprint depends on the key, so it does not reveal a password', async
   assert.notEqual(await fingerprint(body, '', 1), await fingerprint(body, '', 2))
 })
 
-test('§11.5 the content of a request is read once for all keys, as work of its caller', async () => {
+test('§11.5 the content of a request is read once for all keys, as work of its call', async () => {
   let countedBytes = 0
   let reads = 0
   const count = (bytes: number) => {

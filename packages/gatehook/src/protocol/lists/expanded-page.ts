@@ -99,8 +99,8 @@ export async function expandPage<P extends ReadPage>(task: ExpandTask, page: P):
       const item = withMembers(page.items[from + at]!, text)
       const itemBytes = sizeOf(item)
       bytes += itemBytes
-      const turn = work?.count(itemBytes)
-      if (turn) await turn
+      const pause = work?.count(itemBytes)
+      if (pause) await pause
       if (bytes > ITEMS_BYTES_MAX) return cut()
       if (bytes > mostBytes) throw overloadFailure()
       items.push(item)

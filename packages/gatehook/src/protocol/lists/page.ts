@@ -182,8 +182,8 @@ async function fillPage(
       const item = encode(row)
       const itemBytes = sizeOf(item)
       bytes += itemBytes
-      const turn = work?.count(itemBytes)
-      if (turn) await turn
+      const pause = work?.count(itemBytes)
+      if (pause) await pause
       if (bytes > ITEMS_BYTES_MAX && rows.length > 0)
         return { rows, items, more: true, isCut: true }
       if (bytes > mostBytes) throw overloadFailure()
