@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { freshUrl } from '../../../../test/rig/databases.ts'
+import { eachMigrated, freshUrl } from '../../../../test/rig/databases.ts'
 import {
   type Caller,
   eachService,
@@ -19,6 +19,8 @@ import {
   createSharedLimiter,
   type DrawRequests,
 } from '../../src/protocol/quota/shared-limiter.ts'
+import { createDraw } from '../../src/protocol/quota/store.ts'
+import { sumUsed } from '../../src/protocol/quota/window.ts'
 
 const actor = { kind: 'test', id: 't' } as never
 const env = { GATEHOOK_TEST_CLOCK: '1', GATEHOOK_RATE_LIMIT: '5/60' }
@@ -105,9 +107,67 @@ eachService(
   { env: { ...env, GATEHOOK_CORS_ORIGINS: 'https://a.example' } },
 )
 
+eachMigrated('uses of the future count neither now nor when their time comes', async (db) => {
+  const draw = createDraw(db)
+  const rate = { limit: 5, windowMs: 60_000 }
+  const take = async (nowMs: number, most: number) => {
+    const { granted, slices } = await draw('a', rate, nowMs, { least: Math.min(1, most), most })
+    return { granted, used: sumUsed(slices) }
+  }
+  const [later, now] = [1_000_000_000_000, 999_000_000_000]
+  for (const no of [0, 1, 2, 3]) {
+    assert.deepEqual(await take(later + no * 5_000, 1), { granted: 1, used: no + 1 })
+  }
+  assert.deepEqual(await take(now, 0), { granted: 0, used: 0 })
+  assert.deepEqual(await take(now, 9), { granted: 5, used: 5 })
+  assert.deepEqual(await take(now + 1, 1), { granted: 0, used: 5 })
+  assert.deepEqual(await take(later, 9), { granted: 5, used: 5 })
+})
+
 eachService('without a limit, there are no limit headers', async ({ get }) => {
   const { headers } = await get('/api/v2/users')
   assert.equal(headers.ratelimit ?? headers['ratelimit-policy'], undefined)
+})
+
+test('a clock that is set back rejects no caller for longer than a minute more', async () => {
+  const rate = { limit: 3, windowMs: 60_000 }
+  const limits = [{ key: 'a', rate }]
+  const hourMs = 3_600_000
+  for (const isShared of [false, true]) {
+    const time = { ms: 100 * hourMs }
+    const clock = { now: () => time.ms, elapsedMs: () => 0 }
+    const limiter = isShared
+      ? createSharedLimiter(clock, createLocalDraw())
+      : createLocalLimiter(clock)
+    const take = async () => (await limiter.take(limits)).allowed
+    const drain = async () => [await take(), await take(), await take(), await take()]
+    assert.deepEqual(await drain(), [true, true, true, false])
+    time.ms -= 30_000 // nodes differ by as much
+    assert.equal(await take(), false)
+    time.ms -= hourMs
+    assert.deepEqual(await drain(), [true, true, true, false])
+    time.ms += 60_000
+    assert.deepEqual(await drain(), [true, true, true, false])
+  }
+})
+
+test('a node draws requests again when its clock is set back', async () => {
+  const time = { ms: 1_000_000_000_000 }
+  let draws = 0
+  const draw = createLocalDraw()
+  const count: DrawRequests = (...request) => {
+    draws += 1
+    return draw(...request)
+  }
+  const limiter = createSharedLimiter({ now: () => time.ms, elapsedMs: () => 0 }, count)
+  const limits = [{ key: 'a', rate: { limit: 1_000, windowMs: 60_000 } }]
+  for (const expected of [1, 1]) {
+    assert.equal((await limiter.take(limits)).allowed, true)
+    assert.equal(draws, expected)
+  }
+  time.ms -= 3_600_000
+  assert.equal((await limiter.take(limits)).allowed, true)
+  assert.equal(draws, 2)
 })
 
 test('no window exceeds the limit, and a rejection has the correct wait', async () => {

@@ -23,6 +23,7 @@ import {
 import {
   addUse,
   currentSlices,
+  latestMs,
   type QuotaRate,
   removeUse,
   type Slice,
@@ -100,15 +101,19 @@ interface Block {
   readonly refusal?: { readonly count: number; readonly untilMs: number }
 }
 
+/** Whether the rest of a block may be used; not if the clock was set back since it was read. */
+const isUsable = (block: Block | undefined, now: number): block is Block =>
+  block !== undefined && now < block.untilMs && block.readMs <= latestMs(now)
+
 const leftOf = (block: Block | undefined, now: number): number =>
-  block && now < block.untilMs ? block.left : 0
+  isUsable(block, now) ? block.left : 0
 
 const usedBy = (block: Block | undefined, rate: QuotaRate, now: number): number =>
-  block ? sumUsed(currentSlices(rate, block.slices, now)) - block.left : 0
+  block ? Math.max(0, sumUsed(currentSlices(rate, block.slices, now)) - block.left) : 0
 
 /** Returns the size of the next block, which doubles while the node uses its blocks up. */
 const nextSize = (block: Block | undefined, rate: QuotaRate, now: number): number => {
-  const size = block && now < block.untilMs ? block.size * 2 : 0
+  const size = isUsable(block, now) ? block.size * 2 : 0
   return Math.min(Math.ceil(rate.limit / BLOCKS_PER_LIMIT), Math.max(FIRST_BLOCK, size))
 }
 
@@ -119,13 +124,14 @@ function determinesVerdict(
   now: number,
   count: number,
 ): boolean {
-  if (!block || now >= block.untilMs) return false
+  if (!isUsable(block, now)) return false
   const { left, refusal, readMs } = block
   // The use may exceed a limit that was lowered.
   const isWithin = count === 0 || usedBy(block, rate, now) + count <= rate.limit
   if (left >= Math.max(1, count) && isWithin) return true
-  // Since then, other nodes may have returned requests, or the limit may have been raised.
-  if (now >= readMs + READ_MS) return false
+  // Since then, other nodes may have returned requests, the limit may have been raised, or the
+  // clock set back.
+  if (Math.abs(now - readMs) >= READ_MS) return false
   if (count === 0 || (refusal && count >= refusal.count && now < refusal.untilMs)) return true
   return waitMs(rate, currentSlices(rate, block.slices, now), now) > 0
 }

@@ -4,7 +4,15 @@ import type { Database, Reader } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 import { createLocalLimiter, type Limiter } from './limiter.ts'
 import { createSharedLimiter, type DrawRequests, type ReturnRequests } from './shared-limiter.ts'
-import { addUse, type QuotaRate, type Slice, sliceNumber, sumUsed } from './window.ts'
+import {
+  addUse,
+  currentSlices,
+  latestMs,
+  type QuotaRate,
+  type Slice,
+  sliceNumber,
+  sumUsed,
+} from './window.ts'
 
 /** Inserts the slice or locks its row: concurrent draws of a subject wait for each other. */
 const lock = prepareStatement(
@@ -19,6 +27,8 @@ const add = prepareStatement(
   `UPDATE gh_quota SET used = used + ?, used_at = ?, expires_at = ?
    WHERE subject = ? AND period = ?`,
 )
+/** Removes slices of the future: they would count again when the clock reaches their time. */
+const removeFuture = prepareStatement('DELETE FROM gh_quota WHERE subject = ? AND used_at > ?')
 const remove = prepareStatement(
   'UPDATE gh_quota SET used = used - ? WHERE subject = ? AND period = ? AND used >= ?',
 )
@@ -41,11 +51,16 @@ async function readSlices(
 export const createDraw =
   (db: Database): DrawRequests =>
   async (key, rate, now, { least, most }) => {
-    if (most === 0) return { granted: 0, slices: await readSlices(db, key, rate, now) }
+    if (most === 0) {
+      const slices = currentSlices(rate, await readSlices(db, key, rate, now), now)
+      return { granted: 0, slices }
+    }
     return db.write(async (tx) => {
       const sliceNo = sliceNumber(rate, now)
       await tx.run(lock([key, sliceNo, now, now + rate.windowMs]))
-      const slices = await readSlices(tx, key, rate, now)
+      const stored = await readSlices(tx, key, rate, now)
+      const slices = currentSlices(rate, stored, now)
+      if (slices !== stored) await tx.run(removeFuture([key, latestMs(now)]))
       const left = rate.limit - sumUsed(slices)
       if (left < least) return { granted: 0, slices }
       const granted = Math.min(most, left)

@@ -3,6 +3,8 @@
  * counts until one window after its last request, so no window contains more requests than the
  * limit. (Two counters weighted by time allow twice the limit around a burst.) Pure.
  */
+import { CLOCK_REFUSE_MS } from '../../platform/storage/server-check.ts'
+
 export interface QuotaRate {
   readonly limit: number
   readonly windowMs: number
@@ -28,15 +30,25 @@ export const expiryMs = (
   nowMs: number,
 ): number => lastMs + windowMs - nowMs
 
-/** Returns the slices that have not expired, oldest first. */
-export const currentSlices = (
+/** Returns the latest time of another node. Uses after it are of a clock that was set back. */
+export const latestMs = (nowMs: number): number => nowMs + CLOCK_REFUSE_MS
+
+const isFuture = ({ lastMs }: Slice, nowMs: number): boolean => lastMs > latestMs(nowMs)
+
+/**
+ * Returns the slices that have not expired, oldest first. Those of the future count no more, so
+ * that a clock that is set back rejects no caller for long.
+ */
+export function currentSlices(
   rate: QuotaRate,
   slices: readonly Slice[],
   nowMs: number,
-): readonly Slice[] =>
-  slices.length > 0 && expiryMs(rate, slices[0]!, nowMs) <= 0
-    ? slices.filter((slice) => expiryMs(rate, slice, nowMs) > 0)
-    : slices
+): readonly Slice[] {
+  const isCurrent = (slice: Slice) => expiryMs(rate, slice, nowMs) > 0 && !isFuture(slice, nowMs)
+  // The first slice is the oldest one, and the last one the newest.
+  const areCurrent = slices.length === 0 || (isCurrent(slices[0]!) && isCurrent(slices.at(-1)!))
+  return areCurrent ? slices : slices.filter(isCurrent)
+}
 
 export const sumUsed = (slices: readonly Slice[]): number =>
   slices.reduce((sum, slice) => sum + slice.used, 0)
