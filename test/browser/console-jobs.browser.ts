@@ -39,7 +39,7 @@ test('jobs are selected by their state; recurring ones are a list of their own',
   assert.deepEqual(await namesOf(page), ['print_page'])
   await page.getByRole('button', { name: 'All', exact: true }).click()
   await page.getByRole('button', { name: 'Recurring' }).click()
-  await page.getByRole('row', { name: /clean_press.*Waits/ }).waitFor()
+  await page.getByRole('row', { name: /clean_press.*Waiting/ }).waitFor()
   assert.deepEqual(await namesOf(page), ['clean_press'])
   await page.getByRole('link', { name: 'clean_press' }).click()
   await drawer(page).getByRole('button', { name: 'Run now' }).waitFor()

@@ -9,6 +9,7 @@ import { type AuditTrail, openAuditTrail } from '../history/audit/trail.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { systemRandom } from '../kernel/random.ts'
+import { auditEntry } from '../operate/system/operations.ts'
 import { nodeNameOf } from '../platform/config/environment.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { urlOption, withRemoteApi } from './api.ts'
@@ -23,7 +24,7 @@ import {
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import type { JsonBody } from './http-client.ts'
 import { installationOptions, requireMigrated, withDatabase } from './installation.ts'
-import { alarm, bold, countRows, dim, green, writeOut } from './output.ts'
+import { alarm, bold, countRows, green, writeOut } from './output.ts'
 import { errorStream } from './terminal-log.ts'
 
 function reportText({ valid, rows, last, broken, expected, purged_through }: ChainReport): string {
@@ -140,15 +141,7 @@ export const audit: CommandFamily = {
       parse: (input) => ({ filters: filtersOf(input), count: countOf(input) }),
       rows: (read, _, { filters, count }) => read(filters, count),
       empty: 'No such audit rows.',
-      columns: [
-        'at',
-        ['principal', ({ principal: { kind, id, name } }) => `${kind} ${name ?? ''} ${dim(id)}`],
-        'action',
-        'target',
-        ['address', ({ address }) => address ?? dim('none')],
-        ['request', ({ request_id }) => request_id ?? dim('none')],
-        ['node', ({ node }) => node ?? dim('none')],
-      ],
+      columns: auditEntry,
     }),
     trailCommands.action({
       name: 'verify',

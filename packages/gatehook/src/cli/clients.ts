@@ -1,6 +1,7 @@
 /** `gatehook clients …`: OAuth clients (§5.5, §13). */
 import { DEVICE_GRANT, GRANT_TYPES, JWT_BEARER_GRANT } from '../identity/oauth/client.ts'
 import type { ClientWithSecret } from '../identity/oauth/client-administration.ts'
+import { oauthClient } from '../identity/oauth/client-members.ts'
 import { administration, declaredScopes } from './api.ts'
 import {
   filterOf,
@@ -13,7 +14,7 @@ import {
 import type { CommandFamily } from './command.ts'
 import { UsageError } from './errors.ts'
 import { keySetOf } from './key-set-file.ts'
-import { bold, dim } from './output.ts'
+import { bold } from './output.ts'
 
 const secretText = (
   verb: string,
@@ -67,14 +68,7 @@ export const clients: CommandFamily = {
       empty:
         'No clients. Create one: ' +
         'gatehook clients create --name "My app" --redirect-uri https://…',
-      columns: [
-        ...(['client_id', 'name'] as const),
-        ['customer', (client) => client.customer ?? dim('of the person')],
-        ['mode', (client) => client.mode ?? dim('of the person')],
-        ['kind', (client) => (client.blocked ? 'blocked' : client.public ? 'public' : 'secret')],
-        ['redirects to', (client) => client.redirect_uris.join(' ') || dim('none')],
-        ['scopes', (client) => client.scopes.join(' ')], // last, because the list may be long
-      ],
+      columns: oauthClient,
     }),
     administration.action({
       name: 'create',

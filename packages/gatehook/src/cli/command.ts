@@ -7,6 +7,8 @@ import { printableValue } from '../kernel/printable.ts'
 import type { Config, Flags } from '../platform/config/config.ts'
 import { readConfig } from '../platform/config/environment.ts'
 import { flagOf, type OptionName, optionList } from '../platform/config/options.ts'
+import { type AnyMember, Member } from '../protocol/fields/members.ts'
+import { columnsOf } from './columns.ts'
 import { UsageError } from './errors.ts'
 import { bold, dim, type Output, processOutput, table } from './output.ts'
 
@@ -163,8 +165,8 @@ export interface ActionSpec<Target, Opening, T, Parsed> extends OpeningCommand<O
   readonly exit?: (result: T) => number
 }
 
-/** A column: the title, which is also the name of a member, or a title and its cell. */
-type ColumnSpec<Row> =
+/** A column that no object declares: a title that is the name of a member, or with its cell. */
+type PrintedColumn<Row> =
   | (keyof Row & string)
   | readonly [title: string, cell: (keyof Row & string) | ((row: Row) => string)]
 
@@ -177,13 +179,16 @@ export interface ListSpec<Target, Opening, Row, Parsed> extends OpeningCommand<O
     input: Input,
     parsed: Parsed,
   ) => Promise<readonly Row[]> | readonly Row[]
-  readonly columns: readonly ColumnSpec<Row>[]
+  /** The object with its columns, or those of a table that is no list of the API. */
+  readonly columns: AnyMember | readonly PrintedColumn<Row>[]
+  /** Cells by the name of the column, in place of the object's. */
+  readonly cells?: Readonly<Record<string, (row: Row) => string>>
   /** Printed instead of an empty table. */
   readonly empty?: string | ((input: Input) => string)
 }
 
 /** Returns the rows as a table. Members without a function are printed as they are. */
-function tableOf<Row>(columns: readonly ColumnSpec<Row>[], data: readonly Row[]): string {
+function tableOf<Row>(columns: readonly PrintedColumn<Row>[], data: readonly Row[]): string {
   const pairs = columns.map((column) => (typeof column === 'string' ? [column, column] : column))
   const cellOf = (row: Row, cell: (typeof pairs)[number][1]) =>
     typeof cell === 'function' ? cell(row) : String(row[cell as keyof Row])
@@ -227,12 +232,13 @@ export function commandsOn<Target, Opening = never>(
   const list = <Row, Parsed = undefined>(
     spec: ListSpec<Target, Opening, Row, Parsed>,
   ): CommandSpec => {
-    const { rows, columns, empty, ...description } = spec
+    const { rows, columns, cells = {}, empty, ...description } = spec
+    const listed = columns instanceof Member ? columnsOf<Row>(columns, cells) : columns
     return action<{ data: readonly Row[] }, Parsed>({
       ...description,
       act: async (target, input, parsed) => ({ data: await rows(target, input, parsed) }),
       describe({ data }, input) {
-        if (data.length > 0 || empty === undefined) return tableOf(columns, data)
+        if (data.length > 0 || empty === undefined) return tableOf(listed, data)
         return typeof empty === 'string' ? empty : empty(input)
       },
     })

@@ -1,11 +1,11 @@
 /** `gatehook customers …`: customers of the installation (§13). */
-import type { CustomerJson } from '../identity/access/collections.ts'
+import { type CustomerJson, customer } from '../identity/access/collections.ts'
 import { type Api, administration, urlOption } from './api.ts'
 import type { CommandDescription, CommandFamily, CommandSpec } from './command.ts'
 import { UsageError } from './errors.ts'
 import { printExport } from './export-lines.ts'
 import { cliActor, installationOptions } from './installation.ts'
-import { bold, dim, yellow } from './output.ts'
+import { bold } from './output.ts'
 import { customerIdOf } from './owner.ts'
 
 const pathOf = async (api: Api, customer: string) =>
@@ -19,14 +19,6 @@ const suspension = (suspended: boolean, verb: string, description: CommandDescri
       api.request<CustomerJson>('PATCH', await pathOf(api, customer), { suspended }),
     describe: ({ id, name }) => `${verb} ${bold(id)} (${name}).`,
   })
-
-const limitsText = (limits: CustomerJson['limits']) =>
-  Object.keys(limits).length === 0 ? dim('as configured') : JSON.stringify(limits)
-
-const stateOf = ({ suspended, deleting_since, deleted_rows }: CustomerJson): string => {
-  if (deleting_since !== null) return yellow(`deleting, ${deleted_rows} rows so far`)
-  return suspended ? yellow('suspended') : 'active'
-}
 
 const exportCommand: CommandSpec = {
   name: 'export <CUSTOMER>',
@@ -58,14 +50,7 @@ export const customers: CommandFamily = {
       summary: 'all customers',
       examples: [['gatehook customers list --json', 'for programs']],
       rows: (api) => api.list('/admin/customers?sort=id'),
-      columns: [
-        'id',
-        'name',
-        ['external id', ({ external_id: id }) => id ?? dim('-')],
-        ['state', stateOf],
-        ['limits', ({ limits }) => limitsText(limits)],
-        ['created', 'created_at'],
-      ],
+      columns: customer,
     }),
     administration.action({
       name: 'create <NAME>',

@@ -1,9 +1,8 @@
 /** `gatehook events …`: the events of a customer (§9.11). */
-import { isoTime } from '../kernel/time.ts'
+import { eventObject } from '../history/events/operations.ts'
 import { customerCommands } from './api.ts'
 import { countOf, countOption } from './arguments.ts'
 import type { CommandFamily } from './command.ts'
-import { cyan } from './output.ts'
 
 const { list, action } = customerCommands()
 
@@ -22,12 +21,7 @@ export const events: CommandFamily = {
         return api.list(`/events?sort=-id${filter}`, count)
       },
       empty: 'No events. Create one: gatehook trigger TYPE',
-      columns: [
-        'id',
-        ['type', ({ type }) => cyan(type)],
-        ['created', ({ created }) => isoTime(created * 1000).replace('.000', '')],
-        ['object', ({ data }) => String(data.object.id ?? '')],
-      ],
+      columns: eventObject([]),
     }),
     action({
       name: 'show <ID>',

@@ -1,5 +1,6 @@
 /** `gatehook issuers …`: trusted issuers of assertions (§16.8). */
 import type { IssuerJson } from '../identity/oauth/issuer-administration.ts'
+import { trustedIssuer } from '../identity/oauth/issuer-members.ts'
 import { administration, declaredScopes } from './api.ts'
 import { requireScopes, words } from './arguments.ts'
 import type { CommandFamily, CommandSpec, Input } from './command.ts'
@@ -74,11 +75,8 @@ export const issuers: CommandFamily = {
       examples: [['gatehook issuers list', 'which pipelines and identity providers get tokens']],
       rows: (api) => api.list('/admin/issuers?sort=id'),
       empty: `No trusted issuers. Add one: ${createExample} --match repository=… --scope …`,
-      columns: [
-        ...(['id', 'issuer'] as const),
-        ['keys', ({ jwks, jwks_uri: uri }) => (jwks ? 'stored' : (uri ?? dim('metadata')))],
-        ['rules', ({ rules }) => rules.map(ruleText).join('; ') || dim('none')],
-      ],
+      columns: trustedIssuer,
+      cells: { rules: ({ rules }: IssuerJson) => rules.map(ruleText).join('; ') || dim('none') },
     }),
     administration.action({
       name: 'create <ISSUER>',

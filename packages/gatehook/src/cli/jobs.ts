@@ -1,4 +1,5 @@
 /** `gatehook jobs …`: the jobs of the service's code (§6.14). */
+import { job } from '../outbound/jobs/operations.ts'
 import { administration } from './api.ts'
 import { countOf, countOption } from './arguments.ts'
 import type { CommandFamily } from './command.ts'
@@ -47,15 +48,7 @@ export const jobs: CommandFamily = {
         return api.list(`/admin/jobs?${query}`, count)
       },
       empty: 'No jobs.',
-      columns: [
-        'id',
-        'name',
-        ['state', ({ state }) => stateText(state)],
-        ['attempt', ({ attempt }) => String(attempt)],
-        ['due', 'run_at'],
-        ['customer', customerText],
-        ['error', ({ error }) => error ?? ''],
-      ],
+      columns: job,
     }),
     administration.action({
       name: 'show <ID>',

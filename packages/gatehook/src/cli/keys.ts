@@ -1,6 +1,6 @@
 /** `gatehook keys …`: API keys (§3.2, §13), and the keys that sign access tokens. */
 import type { ApiKeyJson, NewApiKey } from '../identity/access/key-members.ts'
-import type { ListedKeyJson } from '../identity/access/listed-keys.ts'
+import { type ListedKeyJson, listedKey } from '../identity/access/listed-keys.ts'
 import { administration, declaredScopes } from './api.ts'
 import {
   filterOf,
@@ -14,7 +14,7 @@ import {
 import type { CommandFamily } from './command.ts'
 import { UsageError } from './errors.ts'
 import { cliActor, installation } from './installation.ts'
-import { bold, dim } from './output.ts'
+import { bold } from './output.ts'
 
 const secretText = (verb: string, { id, name, mode, key }: NewApiKey) =>
   `${verb} ${bold(id)} (${name}, ${mode}). The key, displayed only once:\n\n  ${bold(key)}\n`
@@ -42,14 +42,7 @@ export const keys: CommandFamily = {
         return api.list(`/admin/keys?${order}&${filterOf(input)}`)
       },
       empty: 'No keys. Create one: gatehook keys create --name mine --scopes admin',
-      columns: [
-        ...(['id', 'name', 'customer', 'mode'] as const),
-        ['key', 'hint'],
-        ['expires', (key) => key.expires_at ?? dim('never')],
-        ['last used', (key) => key.last_used_at ?? dim('never')],
-        ['revoked', (key) => key.revoked_at ?? dim('no')],
-        ['scopes', (key) => key.scopes.join(' ')], // last, because the list may be long
-      ],
+      columns: listedKey,
     }),
     administration.action({
       name: 'create',

@@ -1,9 +1,13 @@
 /** `gatehook operators …`: operators of the console (§12.2), without a running node. */
 import type { App } from '../app.ts'
 import type { Actor } from '../history/audit/actor.ts'
-import { listCreations } from '../identity/oauth/operator-creations.ts'
-import { operatorTable } from '../identity/people/collection.ts'
-import { endOperatorSession, operatorSessionTable } from '../identity/people/operator-sessions.ts'
+import { createdCredential, listCreations } from '../identity/oauth/operator-creations.ts'
+import { operator, operatorTable } from '../identity/people/collection.ts'
+import {
+  endOperatorSession,
+  operatorSession,
+  operatorSessionTable,
+} from '../identity/people/operator-sessions.ts'
 import {
   createConsoleLink,
   createOperator,
@@ -46,13 +50,7 @@ export const operators: CommandFamily = {
       examples: [['gatehook operators list --json', 'for programs']],
       rows: ({ db }) => operatorTable.readAll(db),
       empty: 'There are no operators. Create one: gatehook operators create you@example.com',
-      columns: [
-        'id',
-        'email',
-        'role',
-        ['state', ({ disabled }) => (disabled ? yellow('disabled') : 'active')],
-        ['created', 'created_at'],
-      ],
+      columns: operator,
     }),
     installation.action({
       name: 'create <EMAIL>',
@@ -127,7 +125,7 @@ export const operators: CommandFamily = {
         return listCreations(db, operator.id, admin.clock.now())
       },
       empty: 'No key and no client of this operator works.',
-      columns: ['kind', 'id', 'name', 'customer', 'mode', ['created', 'created_at']],
+      columns: createdCredential,
     }),
     change(
       (app, email, actor) => setOperatorDisabled(app.administration, email, false, actor),
@@ -153,13 +151,7 @@ export const operators: CommandFamily = {
       examples: [['gatehook operators sessions --json', 'for programs']],
       rows: ({ db }) => operatorSessionTable.readAll(db),
       empty: 'No operator is signed in.',
-      columns: [
-        'id',
-        ['operator', ({ operator }) => operator ?? 'by link'],
-        'address',
-        ['used', 'last_used_at'],
-        ['expires', 'expires_at'],
-      ],
+      columns: operatorSession,
     }),
     installation.action({
       name: 'end-session <ID>',

@@ -1,8 +1,8 @@
 /** `gatehook users …`: the people who sign in (§13). */
 
 import type { ResourceDefinition } from '../declare/resources/resource.ts'
-import type { AccountJson } from '../identity/people/collection.ts'
-import type { SessionJson } from '../identity/tokens/operations.ts'
+import { type AccountJson, account } from '../identity/people/collection.ts'
+import { type SessionJson, session } from '../identity/tokens/operations.ts'
 import { fieldKindOf } from '../protocol/fields/kinds/table.ts'
 import { type Api, administration, invalidMode, urlOption } from './api.ts'
 import { words } from './arguments.ts'
@@ -10,7 +10,7 @@ import type { CommandDescription, CommandFamily, CommandSpec, Input } from './co
 import { CommandError, UsageError } from './errors.ts'
 import { printExport } from './export-lines.ts'
 import { cliActor, installationOptions } from './installation.ts'
-import { bold, dim, yellow } from './output.ts'
+import { bold } from './output.ts'
 import { withCustomerId } from './owner.ts'
 import { PASSWORD_SOURCE, readPassword } from './password-input.ts'
 
@@ -158,15 +158,7 @@ export const people: CommandFamily = {
         return api.list(listPath({ sort: 'id', ...place }))
       },
       empty: 'No person can sign in yet. Create one: gatehook users create --help',
-      columns: [
-        'id',
-        ['signs in as', 'username'],
-        'customer',
-        'mode',
-        ['state', ({ disabled }) => (disabled ? yellow('disabled') : 'active')],
-        ['role', ({ role }) => role ?? dim('none')],
-        ['scopes', ({ scopes }) => scopes.join(' ')], // last, because the list may be long
-      ],
+      columns: account,
     }),
     administration.action({
       name: 'create <FIELDS...>',
@@ -239,13 +231,7 @@ export const people: CommandFamily = {
       rows: async (api, { args: [person = ''] }, place): Promise<SessionJson[]> =>
         api.list(pathOf(await personId(api, person, place), '/sessions')),
       empty: 'The person has no session.',
-      columns: [
-        'id',
-        ['client', 'client_id'],
-        ['used', 'last_used_at'],
-        ['expires', 'expires_at'],
-        'scope',
-      ],
+      columns: session,
     }),
     administration.action({
       name: 'end-sessions <PERSON> [ID]',

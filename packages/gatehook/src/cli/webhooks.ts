@@ -2,12 +2,14 @@
 import { matchesAny } from '../history/events/event-pattern.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { isoTime, parseTime } from '../kernel/time.ts'
+import { delivery } from '../outbound/webhooks/delivery-log.ts'
+import { webhookItem } from '../outbound/webhooks/registration.ts'
 import { type Api, ApiError, customerCommands } from './api.ts'
 import { overlapOf, overlapOption, parseDuration, words } from './arguments.ts'
 import type { CommandDescription, CommandFamily } from './command.ts'
 import { UsageError } from './errors.ts'
 import type { JsonBody } from './http-client.ts'
-import { alarm, bold, dim, green, yellow } from './output.ts'
+import { alarm, bold, green, yellow } from './output.ts'
 import { triggerable } from './sample-event.ts'
 
 const MAX_REGISTRATIONS = 1000
@@ -23,14 +25,6 @@ const secretText = (verb: string, { id, url, secret, _warnings: warnings = [] }:
 async function sampleType(api: Api, id: unknown): Promise<string | undefined> {
   const { events } = await api.request('GET', pathOf(id))
   return triggerable(api.service).find((type) => matchesAny(events, type))
-}
-
-const stateText = (state: string) =>
-  state === 'delivered' ? green(state) : state === 'pending' ? state : yellow(state)
-
-const lastAttempt = ({ attempts }: JsonBody): string => {
-  const attempt = attempts.at(-1)
-  return attempt ? String(attempt.status ?? attempt.error ?? '') : ''
 }
 
 /** Reads `--since`: an instant, or a span back from now. */
@@ -99,13 +93,7 @@ export const webhooks: CommandFamily = {
       examples: [['gatehook webhooks list --mode live', 'of live data']],
       rows: (api) => api.list('/webhooks', MAX_REGISTRATIONS),
       empty: `No registrations. Create one: ${createExample}`,
-      columns: [
-        'id',
-        ['state', (row) => (row.active ? green('active') : alarm(row.disabled_reason ?? 'off'))],
-        ['version', (row) => row.api_version ?? ''],
-        ['events', (row) => row.events.join(' ')],
-        'url',
-      ],
+      columns: webhookItem,
     }),
     action({
       name: 'create <URL>',
@@ -177,15 +165,7 @@ export const webhooks: CommandFamily = {
         return api.list(path, MAX_DELIVERIES)
       },
       empty: 'No deliveries.',
-      columns: [
-        'id',
-        ['state', (row) => stateText(row.state)],
-        ['event', 'event_type'],
-        ['attempts', (row) => String(row.attempts.length)],
-        ['last', lastAttempt],
-        ['next', (row) => row.next_attempt_at ?? dim('-')],
-        ['created', 'created_at'],
-      ],
+      columns: delivery,
     }),
     action({
       name: 'resend <DELIVERY>',

@@ -7,13 +7,17 @@ import { useState } from 'preact/hooks'
 import { type Query, withQuery } from '../api.ts'
 import { count } from '../format.ts'
 import { LIMIT, useListPage } from '../list-page.ts'
+import { type ColumnWords, columnsOf } from '../lists/columns.tsx'
+import type { ListedObject } from '../lists/row-columns.ts'
+import { valueAt } from '../lists/row-value.ts'
 import { Button } from '../parts/button.tsx'
 import { CallLine } from '../parts/call-line.tsx'
 import { Screen } from '../parts/frame.tsx'
 import { Empty, Part } from '../parts/notices.tsx'
 import { type Filter, type FilterWord, QueryBox } from '../parts/query-box.tsx'
-import { type Column, Pager, Table } from '../parts/table.tsx'
-import { keepQuery, query, setQuery } from '../router.ts'
+import { Pager, Table } from '../parts/table.tsx'
+import { href, keepQuery, query, setQuery } from '../router.ts'
+import { customerName } from './customer-names.ts'
 import { filtersOf, parametersOf, queryOf } from './filter-words.ts'
 import { OtherMode } from './other-mode.tsx'
 import type { Mode } from './scope.ts'
@@ -46,7 +50,7 @@ interface EmptyList {
   readonly command?: string | undefined
 }
 
-interface ListScreenProps<Row> {
+interface ListScreenProps<Row> extends Pick<ColumnWords<Row>, 'cells' | 'omit' | 'mark'> {
   readonly title: string
   /** The path of the request. */
   readonly path: string
@@ -66,15 +70,18 @@ interface ListScreenProps<Row> {
   /** Examples of filters. */
   readonly placeholder: string
   readonly caption: string
-  readonly columns: readonly Column<Row>[]
-  readonly rowKey: (row: Row) => string
+  /** The object of a row, which has the columns. */
+  readonly object: ListedObject
+  /** The id of a row. Default: `id`. */
+  readonly rowKey?: (row: Row) => string
   /** Displayed if the filter matches no row. */
   readonly noMatch?: ComponentChildren
   /** Displayed instead if the list has no filter. */
   readonly empty?: EmptyList
   /** The id of the open row, and its drawer. */
   readonly openId?: string | undefined
-  readonly closePath?: string
+  /** The path of the page; a row is at `path`/`id`. */
+  readonly pagePath: string
   readonly drawer?: (row: OpenRow) => ComponentChildren
 }
 
@@ -97,8 +104,23 @@ function NoRows({ noun, path, parameters, isFiltered, text, command }: NoRowsPro
   )
 }
 
-export function ListScreen<Row>(props: ListScreenProps<Row>) {
-  const { title, noun, words, creation, openId, drawer } = props
+const ownerOf = (row: object): string | undefined => {
+  const { customer } = row as { readonly customer?: string | null }
+  return customer ? customerName(customer) : undefined
+}
+
+/** Rows are of one mode, which the side bar selects. */
+const OMITTED = ['mode']
+
+export function ListScreen<Row extends object>(props: ListScreenProps<Row>) {
+  const { title, noun, words, creation, openId, drawer, pagePath } = props
+  const rowKey = props.rowKey ?? ((row) => String(valueAt(row, 'id')))
+  const columns = columnsOf<Row>(props.object, {
+    ...props,
+    cells: { customer: ownerOf, ...props.cells },
+    omit: [...OMITTED, ...(props.omit ?? [])],
+    hrefOf: (row) => (drawer ? keepQuery : href)(`${pagePath}/${encodeURIComponent(rowKey(row))}`),
+  })
   const { subject = `${noun}s`, noMatch = 'Remove a word of the filter.' } = props
   const filters = filtersOf(query.value, words)
   const parameters = (props.parameters ?? parametersOf)(filters)
@@ -106,7 +128,7 @@ export function ListScreen<Row>(props: ListScreenProps<Row>) {
   const options = everyMs === undefined ? {} : { everyMs }
   const { path, list, pageHref } = useListPage<Row>(props.path, parameters, options)
   const [isCreating, setCreating] = useState(creation?.isOpen === true && creation.isAllowed)
-  const closeHref = keepQuery(props.closePath ?? '')
+  const closeHref = keepQuery(pagePath)
   const isNew = filters.length === 0 && props.empty !== undefined
   return (
     <Screen
@@ -146,9 +168,9 @@ export function ListScreen<Row>(props: ListScreenProps<Row>) {
             <>
               <Table
                 caption={props.caption}
-                columns={props.columns}
+                columns={columns}
                 rows={page.data}
-                rowKey={props.rowKey}
+                rowKey={rowKey}
                 isLinked
                 current={openId}
               />

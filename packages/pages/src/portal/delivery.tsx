@@ -3,12 +3,13 @@ import { useEffect, useState } from 'preact/hooks'
 import { send } from '../api.ts'
 import { nowMs } from '../clock.ts'
 import { day, duration, instant, listTime } from '../format.ts'
+import { RowState } from '../lists/row-state.tsx'
 import { useLoaded } from '../loaded.ts'
 import { Button } from '../parts/button.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { ExchangeText } from '../parts/json.tsx'
 import { Failed, Notice, Part } from '../parts/notices.tsx'
-import { Code, Id, State, type Tone } from '../parts/state.tsx'
+import { Code, Id, State } from '../parts/state.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { Attempt } from '../parts/thread.tsx'
 import { useSend } from '../use-send.ts'
@@ -20,19 +21,6 @@ import type { Health } from './shapes.ts'
 import { SignatureWords } from './signature-words.tsx'
 
 const REFRESH_MS = 3000
-
-const STATES: Readonly<Record<string, readonly [tone: Tone, word: string]>> = {
-  pending: ['hold', 'Waits'],
-  delivered: ['ok', 'Delivered'],
-  failed: ['bad', 'Failed'],
-  exhausted: ['bad', 'Exhausted'],
-  paused: ['hold', 'Paused'],
-}
-
-export const DeliveryState = ({ state }: Pick<Delivery, 'state'>) => {
-  const [tone, word] = STATES[state] ?? ['idle', state]
-  return <State tone={tone}>{word}</State>
-}
 
 interface DeliveryDetailProps {
   readonly id: string
@@ -97,7 +85,7 @@ const DeliveryFacts = ({ delivery, url }: DeliveryFactsProps) => (
         </>,
       ],
       url === undefined ? undefined : ['Endpoint', url, 'mono'],
-      ['State', <DeliveryState state={delivery.state} />],
+      ['State', <RowState of="Delivery" row={delivery} />],
       delivery.next_attempt_at === null
         ? undefined
         : ['Next attempt', instant(delivery.next_attempt_at)],

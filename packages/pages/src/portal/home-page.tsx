@@ -4,6 +4,7 @@ import { send } from '../api.ts'
 import { serviceName } from '../branding.ts'
 import { nowMs } from '../clock.ts'
 import { count, day, listTime, percent } from '../format.ts'
+import { columnsOf } from '../lists/columns.tsx'
 import { useLoaded } from '../loaded.ts'
 import { Button } from '../parts/button.tsx'
 import { Confirm } from '../parts/dialog.tsx'
@@ -277,21 +278,7 @@ function Applications() {
               rows={data}
               rowKey={({ id }) => id}
               columns={[
-                {
-                  name: 'name',
-                  label: 'Application',
-                  cell: (application) => (
-                    <>
-                      <Claimant of={application} />
-                      <br />
-                      <span class="soft">
-                        {`allowed by ${application.allowed_by.name ?? 'a person'}, `}
-                        {day(application.allowed_at)}
-                      </span>
-                    </>
-                  ),
-                },
-                { name: 'may', label: 'May', cell: ({ allows }) => allows.join('. ') },
+                ...columns,
                 {
                   name: 'actions',
                   label: <span class="vh">Actions</span>,
@@ -331,6 +318,13 @@ function Applications() {
     </section>
   )
 }
+
+const columns = columnsOf<Application>('PortalApplication', {
+  cells: {
+    name: (application) => <Claimant of={application} />,
+    allows: ({ allows }) => allows.join('. '),
+  },
+})
 
 const LOG_OFF = {
   title: 'Errors are not recorded',

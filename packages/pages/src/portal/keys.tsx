@@ -1,10 +1,9 @@
 /** The keys of the customer: create, roll, revoke. A key is displayed once. */
 import { useState } from 'preact/hooks'
 import { send } from '../api.ts'
-import { nowMs } from '../clock.ts'
-import { ago, day, instant } from '../format.ts'
 import type { InputProps } from '../forms/field-words.ts'
 import { OperationDialog } from '../forms/form-dialog.tsx'
+import { columnsOf } from '../lists/columns.tsx'
 import { useLoaded } from '../loaded.ts'
 import { Button } from '../parts/button.tsx'
 import { Confirm, Dialog } from '../parts/dialog.tsx'
@@ -102,51 +101,15 @@ interface KeyTableProps {
   readonly onOpen: (open: Open) => void
 }
 
+const columns = columnsOf<Key>('PortalApiKey')
+
 const KeyTable = ({ keys, isWritable, onOpen }: KeyTableProps) => (
   <Table
     caption="Keys"
     rows={keys}
     rowKey={({ id }) => id}
     columns={[
-      {
-        name: 'name',
-        label: 'Key',
-        cell: ({ name, hint, expires_at: expiresAt, overlap_ends_at: overlapEnd }) => (
-          <>
-            <b>{name}</b>
-            <br />
-            <code class="faint nowrap">{hint}</code>
-            {expiresAt && (
-              <>
-                <br />
-                <span class="soft small nowrap">
-                  {Date.parse(expiresAt) > nowMs() ? 'expires' : 'expired'} on {day(expiresAt)}
-                </span>
-              </>
-            )}
-            {overlapEnd && (
-              <>
-                <br />
-                <span class="soft small">old secret valid until {instant(overlapEnd)}</span>
-              </>
-            )}
-          </>
-        ),
-      },
-      {
-        name: 'scopes',
-        label: 'May',
-        priority: 2,
-        cell: ({ scopes }) => <span class="mono soft">{scopes.join(' ')}</span>,
-      },
-      {
-        name: 'used',
-        label: 'Last used (UTC)',
-        priority: 2,
-        cell: ({ last_used_at: at }) => (
-          <span class="soft">{at === null ? 'never' : ago(at, nowMs())}</span>
-        ),
-      },
+      ...columns,
       {
         name: 'actions',
         label: <span class="vh">Actions</span>,

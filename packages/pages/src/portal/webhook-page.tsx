@@ -1,22 +1,21 @@
 /** One endpoint: a test, changes, and its deliveries with their attempts, which can be resent. */
 import { useState } from 'preact/hooks'
 import { ApiFailure, send } from '../api.ts'
-import { nowMs } from '../clock.ts'
-import { count, day, listTime } from '../format.ts'
+import { count, day } from '../format.ts'
 import { useListPage } from '../list-page.ts'
+import { columnsOf } from '../lists/columns.tsx'
 import { useLoaded } from '../loaded.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { useTitle } from '../parts/frame.tsx'
 import { Empty, Notice, Part } from '../parts/notices.tsx'
-import { Code } from '../parts/state.tsx'
-import { Pager, Sub, Table } from '../parts/table.tsx'
+import { Pager, Table } from '../parts/table.tsx'
 import { say } from '../parts/toast.tsx'
 import type { PageProps } from '../router.ts'
 import { EndpointForm } from '../webhooks/endpoint-form.tsx'
 import { RotateSecret } from '../webhooks/rotate-secret.tsx'
 import { TestEvent } from '../webhooks/test-event.tsx'
-import { DeliveryDetail, DeliveryState } from './delivery.tsx'
+import { DeliveryDetail } from './delivery.tsx'
 import type { Delivery } from './platform-types.ts'
 import { session } from './session.ts'
 import type { Health } from './shapes.ts'
@@ -161,37 +160,16 @@ function DeliveryTable({ deliveries, onOpen, onChange }: DeliveryTableProps) {
       rows={deliveries}
       rowKey={({ id }) => id}
       columns={[
-        {
-          name: 'at',
-          label: 'When (UTC)',
-          priority: 2,
-          class: 'nowrap',
-          cell: ({ created_at }) => listTime(created_at, nowMs()),
-        },
-        {
-          name: 'type',
-          label: 'Event',
-          isMain: true,
-          class: 'mono',
-          cell: ({ id, event_type, created_at }) => (
-            <>
-              <button type="button" class="link" onClick={() => onOpen(id)}>
-                {event_type}
+        ...columnsOf<Delivery>('Delivery', {
+          cells: {
+            event_type: ({ id, event_type: type }) => (
+              <button type="button" class="link mono" onClick={() => onOpen(id)}>
+                {type}
               </button>
-              <Sub>{listTime(created_at, nowMs())}</Sub>
-            </>
-          ),
-        },
-        { name: 'state', label: 'State', cell: (delivery) => <DeliveryState {...delivery} /> },
-        {
-          name: 'last',
-          label: 'Last response',
-          priority: 3,
-          cell: ({ attempts }) => {
-            const last = attempts.at(-1)
-            return last && (last.status === null ? last.error : <Code status={last.status} />)
+            ),
           },
-        },
+          omit: ['id', 'next_attempt_at'],
+        }),
         {
           name: 'actions',
           label: <span class="vh">Actions</span>,

@@ -2,10 +2,10 @@
 import { useState } from 'preact/hooks'
 import { ApiFailure, send } from '../api.ts'
 import { nowMs } from '../clock.ts'
-import { count, day, isoSecond, percent } from '../format.ts'
+import { count, day, isoSecond } from '../format.ts'
+import { columnsOf } from '../lists/columns.tsx'
 import { Button } from '../parts/button.tsx'
 import { Empty } from '../parts/notices.tsx'
-import { State, type Tone } from '../parts/state.tsx'
 import { Strip } from '../parts/strip.tsx'
 import { Table } from '../parts/table.tsx'
 import { say } from '../parts/toast.tsx'
@@ -18,20 +18,6 @@ const PATH = '/portal/api/webhooks'
 const DAY_MS = 86_400_000
 /** Deliveries are stored for this time. */
 const STORED_DAYS = 30
-
-const STATES: Readonly<Record<string, readonly [tone: Tone, word: string]>> = {
-  healthy: ['ok', 'Healthy'],
-  new: ['idle', 'New'],
-  some_fail: ['warn', 'Some fail'],
-  slow: ['warn', 'Slow'],
-  failing: ['bad', 'Failing'],
-  off: ['hold', 'Off'],
-}
-
-const EndpointState = ({ state }: Pick<Endpoint, 'state'>) => {
-  const [tone, word] = STATES[state] ?? ['idle', state]
-  return <State tone={tone}>{word}</State>
-}
 
 export const withoutScheme = (url: string): string => url.replace(/^https?:\/\//, '')
 
@@ -111,6 +97,17 @@ export function WebhookSection({ endpoints, onChange }: WebhookSectionProps) {
   )
 }
 
+const columns = columnsOf<Endpoint>('PortalEndpoint', {
+  cells: {
+    url: ({ id, url }) => (
+      <a class="mono" href={`/portal/webhooks/${id}`}>
+        {withoutScheme(url)}
+      </a>
+    ),
+    last60: ({ last60 }) => last60 && <Strip attempts={last60} label={stripLabel(last60)} />,
+  },
+})
+
 const EndpointTable = ({
   endpoints,
   isWritable,
@@ -121,39 +118,7 @@ const EndpointTable = ({
     rows={endpoints}
     rowKey={({ id }) => id}
     columns={[
-      {
-        name: 'url',
-        label: 'Endpoint',
-        isMain: true,
-        class: 'mono',
-        cell: ({ id, url }) => <a href={`/portal/webhooks/${id}`}>{withoutScheme(url)}</a>,
-      },
-      { name: 'state', label: 'State', cell: (endpoint) => <EndpointState {...endpoint} /> },
-      {
-        name: 'gets',
-        label: 'Gets',
-        priority: 3,
-        class: 'nowrap',
-        cell: ({ events: [type, ...others], api_version }) => (
-          <span class="mono soft">
-            {type}
-            {others.length > 0 && ` and ${others.length} more`} as {api_version}
-          </span>
-        ),
-      },
-      {
-        name: 'last',
-        label: 'Last 60',
-        priority: 2,
-        cell: ({ last60 }) => last60 && <Strip attempts={last60} label={stripLabel(last60)} />,
-      },
-      {
-        name: 'accepted',
-        label: 'Accepted',
-        priority: 2,
-        align: 'end',
-        cell: ({ accepted_24h }) => (accepted_24h === null ? '–' : percent(accepted_24h)),
-      },
+      ...columns,
       {
         name: 'actions',
         label: <span class="vh">Actions</span>,

@@ -10,9 +10,9 @@ interface EventFacts {
   readonly external: readonly string[]
 }
 
-export function eventOperations({ types, external }: EventFacts) {
-  const { patterns } = createTypeNames(types)
-  const event = b
+/** An event as its customer reads it, of one of the types. */
+export const eventObject = (types: readonly string[]) =>
+  b
     .object({
       id: b.text().example('evt_01jdq8w9vgk7'),
       type: b.openSet([...types].sort()),
@@ -21,6 +21,16 @@ export function eventOperations({ types, external }: EventFacts) {
       data: b.object({ object: b.anyObject() }),
     })
     .named('Event')
+    .columns({
+      type: { as: 'code' },
+      created: { as: 'seconds' },
+      'data.object.id': { title: 'object' },
+      id: {},
+    })
+
+export function eventOperations({ types, external }: EventFacts) {
+  const { patterns } = createTypeNames(types)
+  const event = eventObject(types)
   const posted = external.length > 0 ? b.oneOf(external) : b.text()
   const mistake =
     external.length > 0

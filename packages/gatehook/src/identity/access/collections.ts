@@ -51,6 +51,20 @@ export const customer = b
     deleted_rows: b.int(0).describe('The rows that the deletion has deleted so far.').example(0),
   })
   .named('Customer')
+  .columns({
+    name: {},
+    id: {},
+    external_id: {},
+    state: {
+      states: [
+        ['deleting_since', { '*': ['hold', 'deleting, {deleted_rows} rows so far'] }],
+        ['suspended', { true: ['hold', 'suspended'], false: ['ok', 'active'] }],
+      ],
+    },
+    'limits.rate_limit': { title: 'requests', as: 'rate', none: 'default limit' },
+    'limits.delivery_rate': { title: 'deliveries', as: 'rate', none: 'default limit' },
+    created_at: {},
+  })
 
 export const customerDeletion = b
   .object({

@@ -100,6 +100,15 @@ export const keyMembers = {
   last_used_at: b.time().nullable(),
 }
 
+/** The columns of keys that their customer sees, too. */
+export const keyColumns = {
+  name: {},
+  hint: { title: 'key', as: 'code' },
+  last_used_at: { as: 'ago', none: 'never' },
+  scopes: { none: 'none', isWide: true },
+  expires_at: { none: 'never' },
+} as const
+
 export const apiKey = b.object(keyMembers).named('ApiKey')
 
 const newKeyText = b

@@ -16,7 +16,7 @@ import { type AddedMembers, createList, type EngineList } from '../../protocol/l
 import type { Lister } from '../../protocol/lists/list.ts'
 import { withCustomerIds } from './admin-handlers.ts'
 import type { Administration } from './administration.ts'
-import { currentKeys, keyMembers, keyTable, storedKeys } from './key-members.ts'
+import { currentKeys, keyColumns, keyMembers, keyTable, storedKeys } from './key-members.ts'
 
 export const overlapEnd = b
   .time()
@@ -36,6 +36,21 @@ export const listedKey = b
       .example(0),
   })
   .named('ListedApiKey')
+  .columns({
+    ...keyColumns,
+    id: {},
+    customer: {},
+    mode: {},
+    api_version: { title: 'version', as: 'code' },
+    revoked_at: { none: 'no' },
+    state: {
+      states: [
+        ['revoked_at', { '*': ['bad', 'revoked'] }],
+        ['refused_24h', { '*': ['bad', '{refused_24h} rejected'] }],
+        ['last_used_at', { null: ['idle', 'never used'], '*': ['ok', 'active'] }],
+      ],
+    },
+  })
 
 export type ListedKeyJson = JsonOf<typeof listedKey>
 

@@ -55,7 +55,25 @@ const clientMembers = {
 }
 
 /** A client as the administration returns it. */
-export const oauthClient = b.object(clientMembers).named('Client')
+export const oauthClient = b
+  .object(clientMembers)
+  .named('Client')
+  .columns({
+    name: {},
+    client_id: { as: 'id' },
+    customer: { none: 'of the person' },
+    mode: { none: 'of the person' },
+    state: {
+      title: 'kind',
+      states: [
+        ['blocked', { true: ['bad', 'blocked'] }],
+        ['public', { true: ['idle', 'public'], false: ['ok', 'secret'] }],
+      ],
+    },
+    created_at: {},
+    redirect_uris: { title: 'redirects to', none: 'none', isWide: true },
+    scopes: { none: 'none', isWide: true },
+  })
 
 /** A client in the only response that contains its new secret; a public client has none. */
 export const clientWithSecret = b

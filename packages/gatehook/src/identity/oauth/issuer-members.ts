@@ -53,7 +53,23 @@ const issuerMembers = {
 }
 
 /** An issuer as the administration returns it. */
-export const trustedIssuer = b.object(issuerMembers).named('Issuer')
+export const trustedIssuer = b
+  .object(issuerMembers)
+  .named('Issuer')
+  .columns({
+    issuer: {},
+    state: {
+      title: 'keys',
+      states: [
+        ['jwks', { '*': ['idle', 'stored'] }],
+        ['jwks_uri', { '*': ['idle'] }],
+        ['id', { '*': ['idle', 'metadata'] }],
+      ],
+    },
+    id: {},
+    created_at: {},
+    rules: {},
+  })
 
 const domain = b.matching(/^[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63}){0,9}$/, 'a domain in lower case', {
   max: 253,

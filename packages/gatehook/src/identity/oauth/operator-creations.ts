@@ -16,7 +16,7 @@ import { listClientsCreatedBy } from './client-store.ts'
 /** Credentials of each kind that one list has; the newest. */
 const LISTED_MAX = 500
 
-const creation = b
+export const createdCredential = b
   .object({
     kind: b.oneOf(['key', 'client']),
     id: b.text().example('key_01jdq8w9vgk7'),
@@ -28,15 +28,16 @@ const creation = b
     last_used_at: b.time().nullable().describe('Of a key; null: never.'),
   })
   .named('OperatorCreation')
+  .columns({ name: {}, kind: {}, id: {}, customer: {}, mode: {}, created_at: {} })
 
-type Creation = JsonOf<typeof creation>
+type Creation = JsonOf<typeof createdCredential>
 
 export const creationsOperation = operation('GET /admin/operators/:id/credentials', {
   id: 'list_operator_credentials',
   summary: 'List the credentials that an operator created and that work still',
   description: 'At most 500 keys and 500 clients, the newest of each.',
   output: b
-    .object({ data: b.list(creation).describe('The credentials.') })
+    .object({ data: b.list(createdCredential).describe('The credentials.') })
     .named('OperatorCreations'),
 })
 

@@ -30,6 +30,15 @@ export const account = b
       .describe('The last sign-in with the password. Basic authentication is none.'),
   })
   .named('Account')
+  .columns({
+    username: { title: 'signs in as' },
+    id: {},
+    customer: {},
+    mode: {},
+    state: { states: [['disabled', { true: ['warn', 'disabled'], false: ['ok', 'active'] }]] },
+    role: { none: 'none' },
+    scopes: { none: 'none', isWide: true },
+  })
 
 export type AccountJson = JsonOf<typeof account>
 
@@ -67,6 +76,13 @@ export const operator = b
     created_at: b.time(),
   })
   .named('Operator')
+  .columns({
+    email: { title: 'operator' },
+    role: {},
+    state: { states: [['disabled', { true: ['hold', 'disabled'], false: ['ok', 'active'] }]] },
+    id: {},
+    created_at: {},
+  })
 
 export type OperatorJson = JsonOf<typeof operator>
 

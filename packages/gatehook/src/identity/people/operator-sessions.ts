@@ -11,7 +11,7 @@ import { createAdminTable } from '../access/admin-table.ts'
 import type { Administration } from '../access/administration.ts'
 import * as store from './operator-store.ts'
 
-const operatorSession = b
+export const operatorSession = b
   .object({
     id: b.text().example('ses_01jdq8w9vgk7'),
     operator: b.text().nullable().describe('Null in the session of a link without an operator.'),
@@ -24,6 +24,21 @@ const operatorSession = b
     expires_at: b.time().describe('The end of the session unless it is used before.'),
   })
   .named('OperatorSession')
+  .columns({
+    email: { title: 'operator', none: 'one-time link' },
+    address: { title: 'from' },
+    last_used_at: { as: 'ago' },
+    state: {
+      title: 'second factor',
+      states: [
+        ['verified', { false: ['warn', 'open'] }],
+        ['second_factor', { true: ['ok', 'verified'], false: ['idle', 'none yet'] }],
+      ],
+    },
+    created_at: { title: 'since', as: 'time' },
+    id: {},
+    expires_at: { as: 'time' },
+  })
 
 const SESSIONS_WITH_OPERATORS = `(SELECT s.id, s.operator, o.email, s.address, s.verified,
     CASE WHEN o.totp IS NULL THEN 0 ELSE 1 END AS second_factor,

@@ -13,6 +13,14 @@ export const session = b
     expires_at: b.time(),
   })
   .named('Session')
+  .columns({
+    client_id: { title: 'client' },
+    last_used_at: { as: 'ago' },
+    created_at: { title: 'since', as: 'time' },
+    id: {},
+    expires_at: { as: 'time' },
+    scope: { none: 'none', isWide: true },
+  })
 
 export type SessionJson = JsonOf<typeof session>
 

@@ -263,7 +263,7 @@ export const probeOperations = {
   }),
 }
 
-const auditEntry = b
+export const auditEntry = b
   .object({
     id: b.text().describe('The id of the entry.').example('aud_01jdq8w9vgk7'),
     at: b.time(),
@@ -296,6 +296,15 @@ const auditEntry = b
       .describe('The caller.'),
   })
   .named('AuditEntry')
+  .columns({
+    at: { title: 'time', as: 'time' },
+    action: { title: 'operation', as: 'code' },
+    principal: { title: 'by', as: 'who' },
+    target: { as: 'code', isWide: true },
+    address: { title: 'from', as: 'code' },
+    request_id: { title: 'request', as: 'code' },
+    node: {},
+  })
 
 export const auditOperations = {
   list: operation('GET /admin/audit', {

@@ -37,7 +37,25 @@ const jobMembers = {
     .example('Error: the mail server rejected the message'),
 }
 
-const job = b.object(jobMembers).named('Job')
+export const job = b
+  .object(jobMembers)
+  .named('Job')
+  .columns({
+    name: { title: 'job' },
+    state: {
+      states: [
+        ['state', { waiting: ['warn', 'waiting for a retry'] }, 'attempt'],
+        ['state', { failed: ['bad'], done: ['ok'], running: ['hold'], '*': ['idle'] }],
+      ],
+    },
+    run_at: { title: 'due', as: 'time' },
+    customer: { none: 'none' },
+    mode: { none: 'none' },
+    attempt: { title: 'attempts' },
+    kind: {},
+    id: {},
+    error: { title: 'last error', isWide: true, none: '' },
+  })
 
 const jobDetails = b
   .object({

@@ -59,6 +59,19 @@ export const attemptMembers = {
 export const delivery = b
   .object({ ...deliveryMembers, attempts: b.list(b.object(attemptMembers)) })
   .named('Delivery')
+  .columns({
+    created_at: { as: 'time' },
+    event_type: { title: 'event', as: 'code', isWide: true },
+    state: {
+      states: [
+        ['state', { pending: ['warn', 'pending, retries'] }, 'attempts'],
+        ['state', { delivered: ['ok'], pending: ['idle'], paused: ['hold'], '*': ['bad'] }],
+      ],
+    },
+    attempts: { title: 'last attempt', as: 'attempts' },
+    next_attempt_at: { title: 'next', as: 'time' },
+    id: {},
+  })
 
 /** List items carry no response bodies (§11.5). */
 const attemptsCell: ListCell = {

@@ -50,7 +50,23 @@ export const allEventOperations = {
           ...factMembers,
           deliveries: b.object(totals).describe('Totals of the deliveries.'),
         })
-        .named('ListedEvent'),
+        .named('ListedEvent')
+        .columns({
+          created: { title: 'time', as: 'seconds' },
+          type: { as: 'code', isWide: true },
+          customer_name: { title: 'customer' },
+          object: { as: 'code' },
+          'deliveries.total': { title: 'deliveries' },
+          state: {
+            states: [
+              ['deliveries.total', { 0: ['idle', 'no endpoint'] }],
+              ['deliveries.failed', { '*': ['bad', '{deliveries.failed} failed'] }],
+              ['deliveries.paused', { '*': ['hold', '{deliveries.paused} paused'] }],
+              ['deliveries.pending', { '*': ['warn', '{deliveries.pending} not delivered'] }],
+              ['deliveries.total', { '*': ['ok', 'delivered'] }],
+            ],
+          },
+        }),
     ),
   }),
   read: operation('GET /admin/events/:id', {

@@ -21,6 +21,16 @@ const last60 = b
     'The last 60 attempts, oldest first: `o` accepted, `w` accepted at a retry, `s` accepted ' +
       'after 2 s or more, `x` failed.',
   )
+/** The tone of a health. */
+export const HEALTH_TONES = {
+  failing: ['bad'],
+  slow: ['warn'],
+  some_fail: ['warn'],
+  healthy: ['ok'],
+  new: ['idle'],
+  off: ['hold', 'disabled'],
+} as const
+
 const healthMembers = {
   state,
   accepted_24h: b
@@ -39,7 +49,18 @@ export const endpointHealth = b.object(healthMembers).named('EndpointHealth')
 export const endpoint = webhookWith({
   ...customerMembers,
   health: endpointHealth,
-}).named('Endpoint')
+})
+  .named('Endpoint')
+  .columns({
+    state: { states: [['health.state', HEALTH_TONES]] },
+    url: { title: 'endpoint', isWide: true },
+    customer_name: { title: 'customer' },
+    'health.waiting': {},
+    'health.accepted_24h': { title: 'accepted, 24 h', as: 'percent' },
+    'health.last60': { title: 'last 60 attempts' },
+    events: {},
+    api_version: { title: 'version', as: 'code' },
+  })
 
 const mark = b.oneOf(OUTCOME_MARKS)
 const endpointReport = b

@@ -136,7 +136,21 @@ const webhookMembers = {
 }
 
 /** A registration in lists; secrets are in another table. */
-export const webhookItem = b.object(webhookMembers).named('WebhookItem')
+export const webhookItem = b
+  .object(webhookMembers)
+  .named('WebhookItem')
+  .columns({
+    url: { isWide: true },
+    id: {},
+    state: {
+      states: [
+        ['disabled_reason', { '*': ['bad'] }],
+        ['active', { true: ['ok', 'active'], false: ['bad', 'off'] }],
+      ],
+    },
+    api_version: { title: 'version', as: 'code' },
+    events: {},
+  })
 
 /** Returns the JSON of a registration with further members. */
 export const webhookWith = <M extends Members>(members: M) =>

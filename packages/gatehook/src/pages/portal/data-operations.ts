@@ -1,6 +1,7 @@
 /** The operations of the portal that read the customer's integration (§12.2). */
 
 import { requestQuery } from '../../operate/monitoring/request-filters.ts'
+import { HEALTH_TONES } from '../../outbound/webhooks/overview-operations.ts'
 import { b, type JsonOf } from '../../protocol/fields/members.ts'
 import { operation } from '../../protocol/http/operation.ts'
 
@@ -64,24 +65,40 @@ const application = b
     allowed_at: b.time(),
   })
   .named('PortalApplication')
+  .columns({
+    name: { title: 'application' },
+    'allowed_by.name': { title: 'allowed by', none: 'a person' },
+    allowed_at: { title: 'since' },
+    allows: { title: 'may', isWide: true },
+  })
 
 export type ApplicationJson = JsonOf<typeof application>
 
-const endpoint = b.object({
-  id: b.text().example('wh_01jdq8w9vgk7'),
-  url: b.text({ format: 'uri' }),
-  events: b.list(b.text()).example(['*']),
-  active: b.bool(),
-  disabled_reason: b.text().nullable().example(null),
-  api_version: b.text().example('v2'),
-  state: b.openSet(['healthy', 'some_fail', 'slow', 'failing', 'off', 'new']).example('healthy'),
-  since: b.time().nullable().describe('The first failure since the last success.'),
-  off_at: b.time().nullable().describe('When the endpoint is disabled if no delivery succeeds.'),
-  accepted_24h: b.number().nullable().describe('The share of attempts, from 0 to 1.').example(1),
-  waiting: b.int(0).example(0),
-  failed: b.int(0).describe('Deliveries that ended without success; at most 10,000 count.'),
-  last60: b.text().describe('o accepted, w at a retry, s slowly, x failed.').example('ooooxw'),
-})
+const endpoint = b
+  .object({
+    id: b.text().example('wh_01jdq8w9vgk7'),
+    url: b.text({ format: 'uri' }),
+    events: b.list(b.text()).example(['*']),
+    active: b.bool(),
+    disabled_reason: b.text().nullable().example(null),
+    api_version: b.text().example('v2'),
+    state: b.openSet(['healthy', 'some_fail', 'slow', 'failing', 'off', 'new']).example('healthy'),
+    since: b.time().nullable().describe('The first failure since the last success.'),
+    off_at: b.time().nullable().describe('When the endpoint is disabled if no delivery succeeds.'),
+    accepted_24h: b.number().nullable().describe('The share of attempts, from 0 to 1.').example(1),
+    waiting: b.int(0).example(0),
+    failed: b.int(0).describe('Deliveries that ended without success; at most 10,000 count.'),
+    last60: b.text().describe('o accepted, w at a retry, s slowly, x failed.').example('ooooxw'),
+  })
+  .named('PortalEndpoint')
+  .columns({
+    url: { title: 'endpoint', isWide: true },
+    state: { states: [['state', HEALTH_TONES]] },
+    last60: { title: 'last 60' },
+    accepted_24h: { title: 'accepted', as: 'percent' },
+    events: {},
+    api_version: { title: 'version', as: 'code' },
+  })
 
 const caller = b.object({
   kind: b.openSet(['key', 'client', 'webhook', 'other']).example('key'),

@@ -1,7 +1,12 @@
 /** The operations of the portal's session, keys, health, errors and applications (§12.2). */
 import type { Administration } from '../../identity/access/administration.ts'
 import { mode } from '../../identity/access/collections.ts'
-import { keyCreation, keyMembers, newApiKey } from '../../identity/access/key-members.ts'
+import {
+  keyColumns,
+  keyCreation,
+  keyMembers,
+  newApiKey,
+} from '../../identity/access/key-members.ts'
 import { overlapEnd } from '../../identity/access/listed-keys.ts'
 import { rotationInput } from '../../identity/access/secret-store.ts'
 import { type NameReach, placeErrors, placeMembersFor } from '../../identity/people/namespace.ts'
@@ -71,6 +76,7 @@ export const sessionOperations = (names: NameReach) => ({
 export const portalKey = b
   .object({ ...keyMembers, overlap_ends_at: overlapEnd })
   .named('PortalApiKey')
+  .columns({ ...keyColumns, overlap_ends_at: { title: 'old secret ends', none: '' } })
 
 export const portalKeyOperations = (admin: Pick<Administration, 'scopes' | 'versions'>) => {
   const { customer: _, mode: __, ...input } = keyCreation(admin)

@@ -7,7 +7,7 @@
 import type { ColumnType, Value } from '../../platform/storage/database.ts'
 import type { JsonSchema } from './json-schema.ts'
 import type { ReadValue } from './reading.ts'
-import type { MemberSpec } from './spec.ts'
+import type { CellDisplay, MemberSpec } from './spec.ts'
 
 /**
  * The forms of a value: JSON in bodies and events, the value in rows and handlers, the cell in
@@ -70,6 +70,8 @@ export interface MemberKind {
   readonly patch?: (spec: MemberSpec, inside: (spec: MemberSpec) => MemberSpec) => MemberSpec
   /** Converts the text of a query parameter to JSON. Undefined: the text. */
   readonly fromQuery?: (text: string) => unknown
+  /** How a table displays the value. Undefined: its text. */
+  readonly display?: CellDisplay
 }
 
 /** Writes TypeScript: the declaration of a field, and a literal. */

@@ -4,7 +4,12 @@
  * chain. Each member has two types: its value in the program, and its JSON.
  */
 import type { Flat } from './fields.ts'
-import type { MemberSpec, RejectValue } from './spec.ts'
+import type { ColumnSpec, ColumnSpecs, MemberSpec, RejectValue } from './spec.ts'
+
+/** The columns of an object: those of its members, of members inside, and of its state. */
+export type ColumnsOf<J> = Readonly<
+  Partial<Record<(keyof J & string) | `${keyof J & string}.${string}` | 'state', ColumnSpec>>
+>
 
 declare const valueType: unique symbol
 declare const jsonType: unique symbol
@@ -56,6 +61,11 @@ export class Member<V, J = V> {
   /** Names the schema in OpenAPI documents, where others refer to it. */
   named(name: string): Member<V, J> {
     return this.#with({ name })
+  }
+
+  /** Declares the columns of a table of such objects; `state` need be no member. */
+  columns(columns: ColumnsOf<J>): Member<V, J> {
+    return this.#with({ columns: columns as ColumnSpecs })
   }
 
   /**

@@ -8,6 +8,57 @@ export type FieldWrite = 'required' | 'optional' | 'never'
 /** Reports a mistake in the current value. Returns undefined. */
 export type RejectValue = (message: string) => undefined
 
+/** How tables of people display a value. Undefined: its text. */
+export type CellDisplay =
+  | 'id'
+  | 'code'
+  | 'number'
+  | 'percent'
+  | 'truth'
+  | 'day'
+  | 'time'
+  | 'seconds'
+  | 'ago'
+  | 'list'
+  | 'count'
+  | 'attempts'
+  | 'rate'
+  | 'json'
+  | 'who'
+  | 'customer'
+  | 'url'
+
+/** The weight of a state: its colour, and its shape in pages. */
+export type StateTone = 'ok' | 'warn' | 'bad' | 'hold' | 'idle'
+
+/**
+ * A member, and the tones of its values; `*`: of each other one that is not empty (null, false, 0,
+ * a list without items). The word of a state is the value, unless the rule has one; `{member}` in
+ * it is the value of a member. With `when`, the rule is for rows in which that member is not empty.
+ */
+export type StateRule = readonly [
+  member: string,
+  words: Readonly<Record<string, readonly [tone: StateTone, word?: string]>>,
+  when?: string,
+]
+
+/** A column of the table of an object, beyond what its member says. */
+export interface ColumnSpec {
+  /** The header. Default: the name of the member. */
+  readonly title?: string
+  /** Default: follows from the kind and the name of the member. */
+  readonly as?: CellDisplay
+  /** The word for null and for an empty list. */
+  readonly none?: string
+  /** Whether texts are long: the end of a line in a terminal, the remaining width of a page. */
+  readonly isWide?: boolean
+  /** The column is the state of a row: the word of the first rule that has one. */
+  readonly states?: readonly StateRule[]
+}
+
+/** The columns by the path of their member (`health.waiting`), the most important first. */
+export type ColumnSpecs = Readonly<Record<string, ColumnSpec>>
+
 /** A member of a body, as data. Every `FieldSpec` is one. */
 export interface MemberSpec {
   /** The name of its kind in the table (`kinds/table.ts`). */
@@ -50,6 +101,8 @@ export interface MemberSpec {
   readonly members?: MemberSpecs
   /** The name of the schema in OpenAPI documents. */
   readonly name?: string
+  /** The columns of a table of such objects (`columns.ts`). */
+  readonly columns?: ColumnSpecs
   /** A value for examples in OpenAPI documents, as JSON has it. */
   readonly example?: unknown
   /**

@@ -1,57 +1,23 @@
 /** The audit trail: administrative operations, newest first. Read only. */
 import { type Query, withQuery } from '../../api.ts'
-import { slowNow } from '../../clock.ts'
-import { count, instant, listTime } from '../../format.ts'
+import { count, instant } from '../../format.ts'
+import { whoText } from '../../lists/row-value.ts'
 import { Button } from '../../parts/button.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Json } from '../../parts/json.tsx'
 import { Id } from '../../parts/state.tsx'
-import { type Column, Sub } from '../../parts/table.tsx'
 import { say } from '../../parts/toast.tsx'
-import { href, keepQuery, type PageProps } from '../../router.ts'
+import { href, type PageProps } from '../../router.ts'
 import type { Page as RowPage } from '../api-shapes.ts'
 import { saveCsv } from '../csv.ts'
-import { timeColumn } from '../list-columns.tsx'
 import { ListScreen, type OpenRow } from '../list-screen.tsx'
 import { RowDrawer } from '../row-drawer.tsx'
 import { auditWords, parametersOf, targetHref } from './audit-filters.ts'
-import { type AuditRow, nameOf } from './audit-shapes.ts'
+import type { AuditRow } from './audit-shapes.ts'
 
 const PATH = '/admin/audit'
 /** Rows of a CSV file: 20 pages of 100. */
 const MAX_CSV_PAGES = 20
-
-const columns: readonly Column<AuditRow>[] = [
-  timeColumn(({ at }) => at),
-  {
-    name: 'operation',
-    label: 'Operation',
-    cell: (row) => (
-      <>
-        <a class="cover mono" href={keepQuery(`/console/audit/${row.id}`)}>
-          {row.action}
-        </a>
-        <Sub>
-          {listTime(row.at, slowNow().value)} · {nameOf(row)} · {row.target}
-        </Sub>
-      </>
-    ),
-  },
-  { name: 'who', label: 'By', priority: 2, class: 'nowrap', cell: nameOf },
-  {
-    name: 'target',
-    label: 'Target',
-    priority: 2,
-    isMain: true,
-    cell: ({ target }) => <code>{target}</code>,
-  },
-  {
-    name: 'address',
-    label: 'From',
-    priority: 4,
-    cell: ({ address }) => <span class="mono soft">{address ?? '–'}</span>,
-  },
-]
 
 export const Page = ({ params }: PageProps) => (
   <ListScreen<AuditRow>
@@ -65,11 +31,10 @@ export const Page = ({ params }: PageProps) => (
     words={auditWords}
     placeholder="act:key.create  who:opr_…  target:key_…  since:7d"
     caption="Administrative operations, newest first"
-    columns={columns}
-    rowKey={({ id }) => id}
+    object="AuditEntry"
     noMatch="Remove a word of the filter, or select an earlier time."
     openId={params.id}
-    closePath="/console/audit"
+    pagePath="/console/audit"
     drawer={(row) => <AuditDrawer key={row.id} {...row} />}
   />
 )
@@ -83,7 +48,7 @@ function SaveCsv({ parameters }: { readonly parameters: Query }) {
       columns: {
         at: ({ at }) => at,
         principal_kind: ({ principal }) => principal.kind,
-        principal: nameOf,
+        principal: ({ principal }) => whoText(principal),
         action: ({ action }) => action,
         target: ({ target }) => target,
         address: ({ address }) => address ?? '',
@@ -125,7 +90,9 @@ function Detail({ row }: { readonly row: AuditRow }) {
           [
             'By',
             <>
-              <a href={href('/console/audit', { who: row.principal.id })}>{nameOf(row)}</a>
+              <a href={href('/console/audit', { who: row.principal.id })}>
+                {whoText(row.principal)}
+              </a>
               {row.address && `, from ${row.address}`}
             </>,
           ],

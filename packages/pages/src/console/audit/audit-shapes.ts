@@ -1,4 +1,4 @@
-/** The JSON of the audit trail, and the name of an actor. */
+/** The JSON of the audit trail. */
 
 /** A row of `GET /admin/audit`. */
 export interface AuditRow {
@@ -17,7 +17,3 @@ export interface AuditRow {
   readonly hash: string | null
   readonly node: string | null
 }
-
-/** Returns the words for the actor of a row. */
-export const nameOf = ({ principal: { kind, id, name } }: AuditRow): string =>
-  name ?? (id === '' || id === kind ? kind : `${kind} ${id}`)

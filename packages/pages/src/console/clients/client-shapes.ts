@@ -8,12 +8,3 @@ export type ClientRow = Client
 export interface ClientWithSecret extends Client {
   readonly client_secret?: string
 }
-
-/** Returns the hosts of the redirect URIs; a URI without a host, its scheme. */
-export function redirectHosts({ redirect_uris: uris }: ClientRow): string[] {
-  const hosts = uris.map((uri) => {
-    const { host, protocol } = new URL(uri)
-    return host === '' ? protocol : host
-  })
-  return [...new Set(hosts)]
-}

@@ -1,17 +1,14 @@
 /** OAuth clients: the list, one client in the drawer, and the sheet that registers one. */
 import { createClientCommand } from '../../commands.ts'
 import type { FilterWord } from '../../parts/query-box.tsx'
-import { Tag } from '../../parts/state.tsx'
-import { type Column, Sub } from '../../parts/table.tsx'
-import { keepQuery, type PageProps } from '../../router.ts'
+import type { PageProps } from '../../router.ts'
 import { customerName } from '../customer-names.ts'
 import { parametersOf } from '../filter-words.ts'
-import { createdColumn } from '../list-columns.tsx'
 import { ListScreen } from '../list-screen.tsx'
 import { customer, mode } from '../scope.ts'
 import { mayChange } from '../session.ts'
 import { ClientDrawer } from './client-drawer.tsx'
-import { type ClientRow, redirectHosts } from './client-shapes.ts'
+import type { ClientRow } from './client-shapes.ts'
 import { RegisterClient } from './register-client.tsx'
 
 const PATH = '/admin/clients'
@@ -25,44 +22,6 @@ const words: readonly FilterWord[] = [
     hint: 'document: of no customer',
     values: ['document', 'registration', 'host'],
   },
-]
-
-const columns: readonly Column<ClientRow>[] = [
-  {
-    name: 'name',
-    label: 'Client',
-    class: 'nowrap',
-    cell: (row) => (
-      <>
-        <a class="cover" href={keepQuery(`/console/clients/${encodeURIComponent(row.client_id)}`)}>
-          {row.name}
-        </a>{' '}
-        {row.public && <Tag>public</Tag>} {row.blocked && <Tag>blocked</Tag>}
-        <Sub>{ownerOf(row)}</Sub>
-      </>
-    ),
-  },
-  {
-    name: 'customer',
-    label: 'Customer',
-    priority: 2,
-    class: 'nowrap',
-    cell: ownerOf,
-  },
-  {
-    name: 'redirects',
-    label: 'Redirects to',
-    priority: 3,
-    isMain: true,
-    cell: (row) => <span class="mono soft">{redirectHosts(row).join(', ') || 'none'}</span>,
-  },
-  {
-    name: 'grants',
-    label: 'Grants',
-    priority: 4,
-    cell: ({ grant_types: grants }) => grants.join(', ').replaceAll('_', ' '),
-  },
-  createdColumn,
 ]
 
 /** A client that describes itself has no customer; its id says whose it is. */
@@ -92,14 +51,15 @@ export const Page = ({ params }: PageProps) => (
     words={words}
     placeholder="name:…  public:true  source:document"
     caption="Clients by name"
-    columns={columns}
+    object="Client"
+    cells={{ customer: ownerOf }}
     rowKey={({ client_id: id }) => id}
     empty={{
       text: 'Register a client here, or in a terminal.',
       command: createClientCommand(mode.value),
     }}
     openId={params.id}
-    closePath="/console/clients"
+    pagePath="/console/clients"
     drawer={(row) => <ClientDrawer key={row.id} {...row} />}
   />
 )

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { exportCustomerCommand } from '../../commands.ts'
 import { count, instant } from '../../format.ts'
+import { RowState } from '../../lists/row-state.tsx'
 import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -21,7 +22,6 @@ import { formOf, type ScopeRow } from '../operation-forms.tsx'
 import { confirmation, type OperationProps, RowDrawer, type RowOperation } from '../row-drawer.tsx'
 import { mode } from '../scope.ts'
 import { type CustomerRow, limitWords } from './customer-shapes.ts'
-import { CustomerState } from './customer-state.tsx'
 
 export const CustomerDrawer = (props: OpenRow) => (
   <RowDrawer<CustomerRow, CustomerRow>
@@ -51,7 +51,7 @@ function CustomerFacts({ row }: { readonly row: CustomerRow }) {
   return (
     <Facts
       of={[
-        ['State', <CustomerState row={row} />],
+        ['State', <RowState of="Customer" row={row} />],
         ['Id', <Id id={row.id} subject="customer id" />],
         row.external_id === null ? undefined : ['External id', row.external_id, 'mono'],
         row.contact_email === null ? undefined : ['Contact', row.contact_email],

@@ -1,17 +1,13 @@
 /** Customers: the list, one customer in the drawer, and the form that creates one. */
-import { day } from '../../format.ts'
 import type { FilterWord } from '../../parts/query-box.tsx'
-import { type Column, Sub } from '../../parts/table.tsx'
 import { keepQuery, type PageProps } from '../../router.ts'
 import { loadCustomers } from '../customer-names.ts'
 import { parametersOf } from '../filter-words.ts'
-import { createdColumn, idColumn } from '../list-columns.tsx'
 import { ListScreen } from '../list-screen.tsx'
 import { NewRow } from '../operation-forms.tsx'
 import { mayChange } from '../session.ts'
 import { CustomerDrawer } from './customer-drawer.tsx'
-import { type CustomerRow, limitWords } from './customer-shapes.ts'
-import { CustomerState } from './customer-state.tsx'
+import type { CustomerRow } from './customer-shapes.ts'
 
 const PATH = '/admin/customers'
 
@@ -22,40 +18,6 @@ const words: readonly FilterWord[] = [
 ]
 
 const customerHref = (id: string): string => keepQuery(`/console/customers/${id}`)
-
-const columns: readonly Column<CustomerRow>[] = [
-  {
-    name: 'name',
-    label: 'Customer',
-    isMain: true,
-    cell: (row) => (
-      <>
-        <a class="cover" href={customerHref(row.id)}>
-          {row.name}
-        </a>
-        <Sub>
-          {limitWords(row.limits.rate_limit, 'requests')} · {day(row.created_at)}
-        </Sub>
-      </>
-    ),
-  },
-  idColumn,
-  { name: 'state', label: 'State', class: 'nowrap', cell: (row) => <CustomerState row={row} /> },
-  {
-    name: 'requests',
-    label: 'Requests of a credential',
-    priority: 3,
-    cell: ({ limits }) => limitWords(limits.rate_limit, 'requests'),
-  },
-  {
-    name: 'deliveries',
-    label: 'Deliveries',
-    priority: 4,
-    class: 'nowrap',
-    cell: ({ limits }) => limitWords(limits.delivery_rate, 'deliveries'),
-  },
-  createdColumn,
-]
 
 /** Loads the names of the customers again, too. */
 const withNames = (reload: () => void) => () => {
@@ -93,10 +55,9 @@ export const Page = ({ params }: PageProps) => (
     words={words}
     placeholder="name:…  suspended:true"
     caption="Customers by name"
-    columns={columns}
-    rowKey={({ id }) => id}
+    object="Customer"
     openId={params.id}
-    closePath="/console/customers"
+    pagePath="/console/customers"
     drawer={({ onChange, ...row }) => (
       <CustomerDrawer key={row.id} {...row} onChange={withNames(onChange)} />
     )}

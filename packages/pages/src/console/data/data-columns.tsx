@@ -1,15 +1,11 @@
 /** The columns of a resource's table, from its fields. */
 import { withQuery } from '../../api.ts'
+import { priorityOf, UNDER_NAME } from '../../lists/column-layout.ts'
 import { type Column, Sub } from '../../parts/table.tsx'
 import { query } from '../../router.ts'
 import { cellOf } from './field-value.tsx'
 import type { NameOfReference } from './references.ts'
 import { type DataRow, type Resource, type ResourceField, STATE_FIELD } from './resource-shapes.ts'
-
-/** The priorities of the first columns; others leave at 1600 px. */
-const PRIORITIES: readonly (2 | 3 | 4)[] = [2, 2, 3, 3, 4, 4, 4]
-/** The columns that a narrow window has under the id. */
-const UNDER_ID = 2
 
 /** The text that takes the remaining width: the label, otherwise the first free text. */
 const mainOf = ({ label, fields }: Resource): string | undefined =>
@@ -49,8 +45,8 @@ export function columnsOf(resource: Resource, nameOf: NameOfReference): readonly
   const main = mainOf(resource)
   const stays = (name: string) => name === 'id' || name === STATE_FIELD || name === label
   const others = fields.filter(({ name }) => !stays(name))
-  const hidden = others.slice(0, UNDER_ID)
-  const rest = others.slice(UNDER_ID)
+  const hidden = others.slice(0, UNDER_NAME)
+  const rest = others.slice(UNDER_NAME)
   const byRank = [
     ...hidden,
     ...rest.filter(({ input }) => input.amount),
@@ -59,7 +55,7 @@ export function columnsOf(resource: Resource, nameOf: NameOfReference): readonly
   return fields.map((field): Column<DataRow> => {
     const { name } = field
     const rank = byRank.indexOf(field)
-    const priority: Column<DataRow>['priority'] = rank < 0 ? undefined : (PRIORITIES[rank] ?? 5)
+    const priority: Column<DataRow>['priority'] = rank < 0 ? undefined : priorityOf(rank)
     const shared = {
       name,
       label: field.unit === null ? name : `${name}, ${field.unit}`,

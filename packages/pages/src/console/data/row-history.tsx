@@ -3,13 +3,14 @@ import { withQuery } from '../../api.ts'
 import { slowNow } from '../../clock.ts'
 import { listTime } from '../../format.ts'
 import type { CursorPage } from '../../list-page.ts'
+import { stateOf } from '../../lists/state-words.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Part } from '../../parts/notices.tsx'
 import { Code } from '../../parts/state.tsx'
 import { Thread, ThreadNode } from '../../parts/thread.tsx'
 import { href } from '../../router.ts'
 import type { RequestPage, RequestRow } from '../api-shapes.ts'
-import { type EventRow, eventState, isoOfSeconds } from '../events/event-shapes.ts'
+import { type EventRow, isoOfSeconds } from '../events/event-shapes.ts'
 import type { DataScope } from './resource-shapes.ts'
 
 /** Entries of each kind. */
@@ -51,7 +52,7 @@ function RequestNode({ request }: { readonly request: RequestRow }) {
 }
 
 function EventNode({ event, at }: { readonly event: EventRow; readonly at: string }) {
-  const [tone, words] = eventState(event)
+  const [tone, words] = stateOf('ListedEvent', event)
   return (
     <ThreadNode
       kind="event"

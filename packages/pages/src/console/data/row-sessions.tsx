@@ -1,13 +1,13 @@
 /** The sessions of a row that signs in, and the operations that end them. */
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
-import { slowNow } from '../../clock.ts'
-import { ago, count, instant } from '../../format.ts'
+import { count } from '../../format.ts'
+import { columnsOf } from '../../lists/columns.tsx'
 import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
 import { Part } from '../../parts/notices.tsx'
-import { Sub, Table } from '../../parts/table.tsx'
+import { Table } from '../../parts/table.tsx'
 import { say } from '../../parts/toast.tsx'
 import type { Session } from '../admin-types.ts'
 import type { Page } from '../api-shapes.ts'
@@ -18,6 +18,11 @@ const LOGIN_CLIENT = 'gatehook'
 
 const clientOf = ({ client_id: client }: Session): string =>
   client === LOGIN_CLIENT ? 'Login' : client
+
+const columns = columnsOf<Session>('Session', {
+  cells: { client_id: clientOf },
+  omit: ['id', 'expires_at', 'scope'],
+})
 
 const countEnds = (sessions: number): string =>
   `${count(sessions, 'session')} ${sessions === 1 ? 'ends' : 'end'}`
@@ -56,23 +61,7 @@ export function RowSessions({ id, name }: RowSessionsProps) {
                 rows={data}
                 rowKey={(row) => row.id}
                 columns={[
-                  {
-                    name: 'client',
-                    label: 'Client',
-                    isMain: true,
-                    cell: (row) => (
-                      <>
-                        {clientOf(row)}
-                        <Sub>since {instant(row.created_at)}</Sub>
-                      </>
-                    ),
-                  },
-                  {
-                    name: 'used',
-                    label: 'Last used',
-                    class: 'nowrap',
-                    cell: ({ last_used_at: at }) => ago(at, slowNow().value),
-                  },
+                  ...columns,
                   {
                     name: 'end',
                     label: <span class="vh">End</span>,

@@ -1,5 +1,4 @@
 /** The JSON of events and deliveries in `/admin`, and their words. */
-import type { Tone } from '../../parts/state.tsx'
 
 /** A row of `GET /admin/events`. */
 export interface EventRow {
@@ -71,29 +70,6 @@ interface NamingEndpoint {
   readonly url: string
   /** The scope without which the endpoint does not receive the type. */
   readonly lacks: string | null
-}
-
-const STATES: Readonly<Record<DeliveryState, readonly [Tone, string]>> = {
-  delivered: ['ok', 'Delivered'],
-  pending: ['idle', 'Waits'],
-  paused: ['hold', 'Paused'],
-  failed: ['bad', 'Failed'],
-  exhausted: ['bad', 'Exhausted'],
-}
-
-/** Returns the shape and the word of a delivery; one with a failed attempt retries. */
-export function deliveryState(delivery: DeliveryRow): readonly [Tone, string] {
-  if (delivery.state === 'pending' && delivery.attempts.length > 0) return ['warn', 'Retries']
-  return STATES[delivery.state]
-}
-
-/** Returns the worst state of an event's deliveries in words. */
-export function eventState({ deliveries: counts }: EventRow): readonly [Tone, string] {
-  if (counts.total === 0) return ['idle', 'No endpoint']
-  if (counts.failed > 0) return ['bad', `${counts.failed} failed`]
-  if (counts.paused > 0) return ['hold', `${counts.paused} paused`]
-  if (counts.pending > 0) return ['warn', `${counts.pending} not delivered`]
-  return ['ok', 'Delivered']
 }
 
 /** `refused: the connection was refused`: the word before the colon. */

@@ -2,6 +2,7 @@
 import { send } from '../../api.ts'
 import { slowNow } from '../../clock.ts'
 import { count, duration, listTime, period, timeOfDay } from '../../format.ts'
+import { stateOf } from '../../lists/state-words.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
 import { ExchangeText } from '../../parts/json.tsx'
@@ -19,10 +20,8 @@ import {
   addressOf,
   attemptSentence,
   type DeliveryRow,
-  deliveryState,
   type EventDelivery,
   type EventDetail,
-  eventState,
   hostOf,
   nextReason,
   reasonOf,
@@ -36,7 +35,7 @@ interface EventThreadProps {
 
 export function EventThread({ event, deliveryId, onChange }: EventThreadProps) {
   const deliveries = event.deliveries.data
-  const [tone] = eventState(event)
+  const [tone] = stateOf('ListedEvent', event)
   return (
     <Thread label="From the request to the last attempt">
       {event.request_id && (
@@ -120,7 +119,7 @@ interface DeliveryNodeProps {
 }
 
 function DeliveryNode({ event, delivery, isHere, onChange }: DeliveryNodeProps) {
-  const [tone, word] = deliveryState(delivery)
+  const [tone, word] = stateOf('Delivery', delivery)
   const attempts = [...delivery.attempts].reverse()
   const isFailing = delivery.state !== 'delivered'
   const webhookHref = href(`/console/webhooks/${delivery.webhook_id}`)

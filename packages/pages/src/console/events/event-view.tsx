@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import { send, withQuery } from '../../api.ts'
 import { instant } from '../../format.ts'
+import { stateOf } from '../../lists/state-words.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
 import { CallLine } from '../../parts/call-line.tsx'
@@ -16,13 +17,7 @@ import { href, type PageProps } from '../../router.ts'
 import { useSend } from '../../use-send.ts'
 import { mayChange } from '../session.ts'
 import { EventPayload } from './event-payload.tsx'
-import {
-  addressOf,
-  deliveryState,
-  type EventDetail,
-  eventState,
-  isoOfSeconds,
-} from './event-shapes.ts'
+import { addressOf, type EventDetail, isoOfSeconds } from './event-shapes.ts'
 import { EventThread } from './event-thread.tsx'
 
 interface EventViewProps {
@@ -69,7 +64,7 @@ interface HeadProps {
 }
 
 function Head({ event, onResend }: HeadProps) {
-  const [tone, words] = eventState(event)
+  const [tone, words] = stateOf('ListedEvent', event)
   const at = isoOfSeconds(event.created)
   const scope = { customer: event.customer, mode: event.mode === 'test' ? 'test' : undefined }
   return (
@@ -141,7 +136,7 @@ function Resend({ event, onClose, onDone }: ResendProps) {
     >
       <p>The same bytes with the same event id: a receiver that drops repeats ignores them.</p>
       {deliveries.map((delivery) => {
-        const [tone, word] = deliveryState(delivery)
+        const [tone, word] = stateOf('Delivery', delivery)
         return (
           <Check
             key={delivery.id}

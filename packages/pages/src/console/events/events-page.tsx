@@ -2,16 +2,14 @@
 import { withQuery } from '../../api.ts'
 import { slowNow } from '../../clock.ts'
 import { triggerCommand } from '../../commands.ts'
-import { isoSecond, listTime, number } from '../../format.ts'
+import { isoSecond } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
 import type { Filter, FilterWord } from '../../parts/query-box.tsx'
-import { type Column, Sub } from '../../parts/table.tsx'
-import { href, type PageProps, query } from '../../router.ts'
+import { type PageProps, query } from '../../router.ts'
 import { customerWord } from '../customer-names.ts'
-import { stateColumn, timeColumn } from '../list-columns.tsx'
 import { ListScreen } from '../list-screen.tsx'
 import { customer, mode } from '../scope.ts'
-import { type EventRow, eventState, isoOfSeconds } from './event-shapes.ts'
+import type { EventRow } from './event-shapes.ts'
 import { EventView } from './event-view.tsx'
 
 const PATH = '/admin/events'
@@ -53,46 +51,6 @@ function parametersOf(filters: readonly Filter[]) {
   return Object.fromEntries(entries)
 }
 
-const columns: readonly Column<EventRow>[] = [
-  timeColumn(({ created }) => isoOfSeconds(created)),
-  {
-    name: 'type',
-    label: 'Type',
-    isMain: true,
-    cell: (row) => (
-      <>
-        <a class="cover mono" href={href(`/console/events/${row.id}`)}>
-          {row.type}
-        </a>
-        <Sub>
-          {listTime(isoOfSeconds(row.created), slowNow().value)} · {row.customer_name}
-        </Sub>
-      </>
-    ),
-  },
-  {
-    name: 'object',
-    label: 'Object',
-    priority: 3,
-    cell: ({ object }) => <code class="soft">{object ?? '–'}</code>,
-  },
-  {
-    name: 'customer',
-    label: 'Customer',
-    priority: 2,
-    class: 'nowrap',
-    cell: ({ customer_name: name }) => name,
-  },
-  {
-    name: 'deliveries',
-    label: 'Deliveries',
-    align: 'end',
-    priority: 3,
-    cell: ({ deliveries }) => number(deliveries.total),
-  },
-  stateColumn(eventState),
-]
-
 /** A member of `GET /admin/resources`. */
 interface SampleEvent {
   readonly sample_event: string | null
@@ -121,8 +79,8 @@ function EventList() {
       words={eventWords()}
       placeholder="type:…  object:…/4186  delivery:failed"
       caption="Events, newest first"
-      columns={columns}
-      rowKey={({ id }) => id}
+      object="ListedEvent"
+      pagePath="/console/events"
       noMatch={
         <a href={withQuery('/console/events', { mode: query.value.get('mode') })}>
           Remove the filter

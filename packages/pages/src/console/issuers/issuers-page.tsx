@@ -1,9 +1,7 @@
 /** Trusted issuers: the list, one issuer in the drawer, and the form that trusts one. */
 import { createIssuerCommand } from '../../commands.ts'
 import type { FilterWord } from '../../parts/query-box.tsx'
-import type { Column } from '../../parts/table.tsx'
-import { keepQuery, type PageProps } from '../../router.ts'
-import { createdColumn, idColumn } from '../list-columns.tsx'
+import type { PageProps } from '../../router.ts'
 import { ListScreen } from '../list-screen.tsx'
 import { mayChange } from '../session.ts'
 import { IssuerDrawer } from './issuer-drawer.tsx'
@@ -15,22 +13,6 @@ const PATH = '/admin/issuers'
 const words: readonly FilterWord[] = [
   { name: 'issuer', hint: 'the URL of an issuer' },
   { name: 'id', hint: 'the id of an issuer' },
-]
-
-const columns: readonly Column<Issuer>[] = [
-  {
-    name: 'issuer',
-    label: 'Issuer',
-    isMain: true,
-    cell: (row) => (
-      <a class="cover" href={keepQuery(`/console/issuers/${row.id}`)}>
-        {row.issuer}
-      </a>
-    ),
-  },
-  { name: 'rules', label: 'Rules', class: 'nowrap', cell: ({ rules }) => rules.length },
-  idColumn,
-  createdColumn,
 ]
 
 export const Page = ({ params }: PageProps) => (
@@ -47,11 +29,10 @@ export const Page = ({ params }: PageProps) => (
     words={words}
     placeholder="issuer:https://…"
     caption="Trusted issuers"
-    columns={columns}
-    rowKey={({ id }) => id}
+    object="Issuer"
     empty={{ text: 'Trust an issuer here, or in a terminal.', command: createIssuerCommand }}
     openId={params.id}
-    closePath="/console/issuers"
+    pagePath="/console/issuers"
     drawer={(row) => <IssuerDrawer key={row.id} {...row} />}
   />
 )

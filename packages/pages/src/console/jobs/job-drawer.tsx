@@ -1,13 +1,14 @@
 /** One job: its facts, its last error, its input, and the operations on it. */
 import { send } from '../../api.ts'
 import { instant } from '../../format.ts'
+import { RowState } from '../../lists/row-state.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Json } from '../../parts/json.tsx'
-import { Id, State } from '../../parts/state.tsx'
+import { Id } from '../../parts/state.tsx'
 import { href } from '../../router.ts'
 import type { OpenRow } from '../list-screen.tsx'
 import { confirmation, OfCustomer, RowDrawer } from '../row-drawer.tsx'
-import { canCancel, canRetry, jobState, kindWords } from './job-shapes.ts'
+import { canCancel, canRetry, kindWords } from './job-shapes.ts'
 import type { JobWithInput } from './job-types.ts'
 
 const EVERY_MS = 5_000
@@ -44,12 +45,11 @@ export const JobDrawer = (props: OpenRow) => (
 const timeOf = (at: string | null) => (at === null ? '–' : <time dateTime={at}>{instant(at)}</time>)
 
 function JobFacts({ row }: { readonly row: JobWithInput }) {
-  const [tone, text] = jobState(row)
   const event = eventOf(row)
   return (
     <Facts
       of={[
-        ['State', <State tone={tone}>{text}</State>],
+        ['State', <RowState of="Job" row={row} />],
         ['Attempts', row.attempt],
         ['Id', <Id id={row.id} subject="job id" />],
         [

@@ -1,23 +1,5 @@
-/** The states and kinds of jobs in words. Pure. */
-import type { Tone } from '../../parts/state.tsx'
+/** The kinds of jobs in words, and their operations. Pure. */
 import type { Job } from './job-types.ts'
-
-const STATES: Readonly<Record<string, readonly [Tone, string]>> = {
-  waiting: ['idle', 'Waits'],
-  running: ['hold', 'Runs'],
-  done: ['ok', 'Done'],
-  failed: ['bad', 'Failed'],
-  canceled: ['idle', 'Canceled'],
-}
-
-/** Returns the state of a job in words; one that waits after an attempt waits for a retry. */
-export function jobState({
-  state,
-  attempt,
-}: Pick<Job, 'state' | 'attempt'>): readonly [Tone, string] {
-  if (state === 'waiting' && attempt > 0) return ['warn', 'Waits for a retry']
-  return STATES[state] ?? ['idle', state]
-}
 
 const KINDS: Readonly<Record<string, string>> = {
   job: 'enqueued by code',

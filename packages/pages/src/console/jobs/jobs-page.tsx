@@ -1,16 +1,10 @@
 /** Jobs of the service's code: those of customers in one mode, and the recurring ones. */
-import { slowNow } from '../../clock.ts'
-import { listTime } from '../../format.ts'
 import { Segments } from '../../parts/segments.tsx'
-import { type Column, Sub } from '../../parts/table.tsx'
-import { keepQuery, type PageProps, query, setQuery } from '../../router.ts'
-import { customerName } from '../customer-names.ts'
+import { type PageProps, query, setQuery } from '../../router.ts'
 import { parametersOf } from '../filter-words.ts'
-import { stateColumn, timeColumn } from '../list-columns.tsx'
 import { ListScreen } from '../list-screen.tsx'
 import { scopeWords } from '../scope.ts'
 import { JobDrawer } from './job-drawer.tsx'
-import { jobState, kindWords } from './job-shapes.ts'
 import type { Job } from './job-types.ts'
 
 const EVERY_MS = 5_000
@@ -38,45 +32,6 @@ const areRecurring = (): boolean => query.value.get('kind') === 'schedule'
 
 /** Recurring jobs belong to no customer, and have no mode. */
 const scopeParameters = () => (areRecurring() ? {} : scopeWords())
-
-const customerOf = ({ customer }: Job): string =>
-  customer === null ? 'none' : customerName(customer)
-
-const columns: readonly Column<Job>[] = [
-  {
-    name: 'name',
-    label: 'Job',
-    cell: (row) => (
-      <>
-        <a class="cover" href={keepQuery(`/console/jobs/${row.id}`)}>
-          {row.name}
-        </a>
-        <Sub>
-          {listTime(row.run_at, slowNow().value)} · {customerOf(row)}
-          {row.error !== null && ` · ${row.error}`}
-        </Sub>
-      </>
-    ),
-  },
-  stateColumn(jobState),
-  timeColumn(({ run_at: at }) => at, 'Due (UTC)'),
-  { name: 'kind', label: 'Kind', priority: 4, cell: ({ kind }) => kindWords(kind) },
-  {
-    name: 'attempts',
-    label: 'Attempts',
-    priority: 3,
-    align: 'end',
-    cell: ({ attempt }) => attempt,
-  },
-  { name: 'customer', label: 'Customer', priority: 3, cell: customerOf },
-  {
-    name: 'error',
-    label: 'Last error',
-    priority: 2,
-    isMain: true,
-    cell: ({ error }) => <span class="soft">{error}</span>,
-  },
-]
 
 const Choices = () => (
   <>
@@ -114,8 +69,7 @@ export const Page = ({ params }: PageProps) => (
     words={words}
     placeholder="state:failed  name:…  kind:event"
     caption="Jobs, newest first"
-    columns={columns}
-    rowKey={({ id }) => id}
+    object="Job"
     noMatch="Remove a word of the filter. Jobs that are done are listed for a day."
     empty={{
       text:
@@ -124,7 +78,7 @@ export const Page = ({ params }: PageProps) => (
       command: 'tx.enqueue(job, input)',
     }}
     openId={params.id}
-    closePath="/console/jobs"
+    pagePath="/console/jobs"
     drawer={(row) => <JobDrawer key={row.id} {...row} />}
   />
 )

@@ -2,6 +2,7 @@
 import { type Query, send, withQuery } from '../../api.ts'
 import { nowMs, slowNow } from '../../clock.ts'
 import { ago, count, instant, number } from '../../format.ts'
+import { whoText } from '../../lists/row-value.ts'
 import { useLoaded } from '../../loaded.ts'
 import { USUAL_OVERLAP } from '../../overlaps.ts'
 import { Facts } from '../../parts/facts.tsx'
@@ -11,7 +12,7 @@ import { Table } from '../../parts/table.tsx'
 import { href } from '../../router.ts'
 import type { KeyUsage } from '../admin-types.ts'
 import type { Page } from '../api-shapes.ts'
-import { type AuditRow, nameOf } from '../audit/audit-shapes.ts'
+import type { AuditRow } from '../audit/audit-shapes.ts'
 import { isInstallationScope } from '../installation-scopes.ts'
 import type { OpenRow } from '../list-screen.tsx'
 import { formOf } from '../operation-forms.tsx'
@@ -75,7 +76,9 @@ function Revocation({ id, at }: { readonly id: string; readonly at: string }) {
       {row && (
         <>
           {', by '}
-          <a href={href('/console/audit', { act: filter.action, target: id })}>{nameOf(row)}</a>
+          <a href={href('/console/audit', { act: filter.action, target: id })}>
+            {whoText(row.principal)}
+          </a>
         </>
       )}
     </>

@@ -1,12 +1,11 @@
 /** API keys: the list, one key in the drawer, and the sheet that creates a key. */
 import { slowNow } from '../../clock.ts'
 import { createKeyCommand } from '../../commands.ts'
-import { ago, isoSecond } from '../../format.ts'
+import { isoSecond } from '../../format.ts'
 import type { Filter, FilterWord } from '../../parts/query-box.tsx'
-import { type Column, Sub } from '../../parts/table.tsx'
-import { keepQuery, type PageProps } from '../../router.ts'
-import { customerName, customerWord } from '../customer-names.ts'
-import { stateColumn, versionColumn } from '../list-columns.tsx'
+import { State } from '../../parts/state.tsx'
+import type { PageProps } from '../../router.ts'
+import { customerWord } from '../customer-names.ts'
 import { ListScreen } from '../list-screen.tsx'
 import { customer, mode } from '../scope.ts'
 import { mayChange } from '../session.ts'
@@ -54,44 +53,11 @@ function parametersOf(filters: readonly Filter[]) {
   return Object.fromEntries(entries)
 }
 
-const lastUse = ({ last_used_at: at }: KeyRow): string =>
-  at === null ? 'never' : ago(at, slowNow().value)
-
-const columns: readonly Column<KeyRow>[] = [
-  {
-    name: 'key',
-    label: 'Key',
-    class: 'nowrap',
-    cell: (row) => (
-      <>
-        <a class="cover" href={keepQuery(`/console/keys/${row.id}`)}>
-          {row.name}
-        </a>{' '}
-        <code class="faint">{row.hint}</code>
-        <Sub>
-          {customerName(row.customer)} · {lastUse(row)}
-        </Sub>
-      </>
-    ),
-  },
-  {
-    name: 'customer',
-    label: 'Customer',
-    priority: 2,
-    class: 'nowrap',
-    cell: (row) => customerName(row.customer),
-  },
-  {
-    name: 'scopes',
-    label: 'Scopes',
-    priority: 3,
-    isMain: true,
-    cell: ({ scopes }) => <span class="mono soft">{scopes.join(', ') || 'none'}</span>,
-  },
-  versionColumn(({ api_version: version }) => version, 4),
-  { name: 'used', label: 'Last used', priority: 2, class: 'nowrap', cell: lastUse },
-  stateColumn((row) => stateOf(row, slowNow().value)),
-]
+/** The end of a key, or of its old secret, depends on the time. */
+const KeyState = (row: KeyRow) => {
+  const [tone, words] = stateOf(row, slowNow().value)
+  return <State tone={tone}>{words}</State>
+}
 
 export const Page = ({ params }: PageProps) => (
   <ListScreen<KeyRow>
@@ -113,14 +79,15 @@ export const Page = ({ params }: PageProps) => (
     words={keyWords()}
     placeholder="name:…  of:cus_…  unused:90d  state:revoked"
     caption="Keys, the last used first"
-    columns={columns}
-    rowKey={({ id }) => id}
+    object="ListedApiKey"
+    cells={{ state: KeyState }}
+    omit={['id', 'revoked_at', 'expires_at']}
     empty={{
       text: 'Create a key here, or in a terminal.',
       command: createKeyCommand(mode.value),
     }}
     openId={params.id}
-    closePath="/console/keys"
+    pagePath="/console/keys"
     drawer={(row) => <KeyDrawer key={row.id} {...row} />}
   />
 )

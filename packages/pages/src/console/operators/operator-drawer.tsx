@@ -1,6 +1,7 @@
 /** One operator: its facts, its sessions, and the operations on it. */
 import { withQuery } from '../../api.ts'
 import { instant } from '../../format.ts'
+import { RowState } from '../../lists/row-state.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Id } from '../../parts/state.tsx'
 import { href } from '../../router.ts'
@@ -11,7 +12,6 @@ import { mayChange, session } from '../session.ts'
 import { operations } from './operator-operations.tsx'
 import { OperatorSessions } from './operator-sessions.tsx'
 import { type OperatorRow, ROLE_MEANINGS } from './operator-shapes.ts'
-import { OperatorState } from './operator-state.tsx'
 import { OwnPasskeys } from './own-passkeys.tsx'
 
 export const OperatorDrawer = (props: OpenRow) => (
@@ -42,7 +42,7 @@ export const OperatorDrawer = (props: OpenRow) => (
 const OperatorFacts = ({ row }: { readonly row: OperatorRow }) => (
   <Facts
     of={[
-      ['State', <OperatorState row={row} />],
+      ['State', <RowState of="Operator" row={row} />],
       ['Role', `${row.role}: ${ROLE_MEANINGS[row.role]}`],
       ['Signs in', row.issuer === null ? 'with a password' : `at ${row.issuer}`],
       ['Id', <Id id={row.id} subject="operator id" />],

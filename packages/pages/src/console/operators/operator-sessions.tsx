@@ -1,14 +1,12 @@
 /** Sessions of the console: those of one operator, or all. */
 import { useState } from 'preact/hooks'
 import { send, withQuery } from '../../api.ts'
-import { slowNow } from '../../clock.ts'
-import { ago, instant } from '../../format.ts'
+import { columnsOf } from '../../lists/columns.tsx'
 import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
 import { Part } from '../../parts/notices.tsx'
-import { State } from '../../parts/state.tsx'
-import { type Column, Sub, Table } from '../../parts/table.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
 import { say } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
 import type { OperatorSession } from '../admin-types.ts'
@@ -22,56 +20,16 @@ function Owner({ operator, email }: Pick<OperatorSession, 'operator' | 'email'>)
   return <a href={href(`/console/operators/${operator}`)}>{email ?? operator}</a>
 }
 
-/** A link opens a session without a second factor. */
-function factorState({ verified, second_factor: hasFactor }: OperatorSession) {
-  if (!verified) return <State tone="warn">Open</State>
-  return hasFactor ? <State tone="ok">Verified</State> : <State tone="idle">None yet</State>
-}
+/** Columns that sessions have in a terminal. */
+const OMITTED = ['id', 'expires_at']
 
-const lastUse = ({ last_used_at: at }: OperatorSession): string => ago(at, slowNow().value)
-
-/** The columns of the list of all sessions. */
-const allColumns: readonly Column<OperatorSession>[] = [
-  {
-    name: 'operator',
-    label: 'Operator',
-    isMain: true,
-    cell: (row) => (
-      <>
-        <Owner {...row} />
-        <Sub>
-          {row.address} · {lastUse(row)}
-        </Sub>
-      </>
-    ),
-  },
-  { name: 'factor', label: 'Second factor', priority: 3, cell: factorState },
-  { name: 'address', label: 'From', priority: 2, cell: ({ address }) => address },
-  {
-    name: 'since',
-    label: 'Since (UTC)',
-    priority: 3,
-    cell: ({ created_at: at }) => <time dateTime={at}>{instant(at)}</time>,
-  },
-  { name: 'used', label: 'Last used', priority: 2, class: 'nowrap', cell: lastUse },
-]
+const allColumns = columnsOf<OperatorSession>('OperatorSession', {
+  cells: { email: Owner },
+  omit: OMITTED,
+})
 
 /** The columns of the sessions of one operator, in a drawer. */
-const ownColumns: readonly Column<OperatorSession>[] = [
-  {
-    name: 'address',
-    label: 'From',
-    isMain: true,
-    cell: (row) => (
-      <>
-        {row.address}
-        <Sub>since {instant(row.created_at)}</Sub>
-      </>
-    ),
-  },
-  { name: 'factor', label: 'Second factor', cell: factorState },
-  { name: 'used', label: 'Last used', class: 'nowrap', cell: lastUse },
-]
+const ownColumns = columnsOf<OperatorSession>('OperatorSession', { omit: [...OMITTED, 'email'] })
 
 interface OperatorSessionsProps {
   /** The id of an operator; default: all. */

@@ -1,17 +1,13 @@
 /** Operators: the list, one operator in the drawer, and the form that creates one. */
 import { createOperatorCommand } from '../../commands.ts'
-import { day } from '../../format.ts'
 import type { Words } from '../../forms/field-words.ts'
 import type { FilterWord } from '../../parts/query-box.tsx'
-import { type Column, Sub } from '../../parts/table.tsx'
 import { keepQuery, type PageProps } from '../../router.ts'
-import { createdColumn, idColumn } from '../list-columns.tsx'
 import { ListScreen } from '../list-screen.tsx'
 import { NewRow } from '../operation-forms.tsx'
 import { mayChange, session } from '../session.ts'
 import { OperatorDrawer } from './operator-drawer.tsx'
 import { type OperatorRow, ROLE_MEANINGS } from './operator-shapes.ts'
-import { OperatorState } from './operator-state.tsx'
 
 const PATH = '/admin/operators'
 
@@ -23,27 +19,6 @@ const words: readonly FilterWord[] = [
 ]
 
 const hrefOf = ({ id }: OperatorRow): string => keepQuery(`/console/operators/${id}`)
-
-const columns: readonly Column<OperatorRow>[] = [
-  {
-    name: 'email',
-    label: 'Operator',
-    isMain: true,
-    cell: (row) => (
-      <>
-        <a class="cover" href={hrefOf(row)}>
-          {row.email}
-        </a>
-        {row.id === session.value?.operator && ' (you)'}
-        <Sub>since {day(row.created_at)}</Sub>
-      </>
-    ),
-  },
-  { name: 'role', label: 'Role', cell: ({ role }) => <span class="nowrap">{role}</span> },
-  { name: 'state', label: 'State', class: 'nowrap', cell: (row) => <OperatorState row={row} /> },
-  idColumn,
-  createdColumn,
-]
 
 const creationWords: Words = {
   email: {},
@@ -80,11 +55,11 @@ export const Page = ({ params }: PageProps) => (
     words={words}
     placeholder="email:…  role:support  disabled:true"
     caption="Operators, the newest first"
-    columns={columns}
-    rowKey={({ id }) => id}
+    object="Operator"
+    mark={({ id }) => id === session.value?.operator && '(you)'}
     empty={{ text: 'Create an operator here, or in a terminal.', command: createOperatorCommand }}
     openId={params.id}
-    closePath="/console/operators"
+    pagePath="/console/operators"
     drawer={(row) => <OperatorDrawer key={row.id} {...row} />}
   />
 )

@@ -8,7 +8,6 @@ import { type Column, Sub, Table } from '../../parts/table.tsx'
 import { query as currentQuery } from '../../router.ts'
 import type { RequestRow } from '../api-shapes.ts'
 import { customerName } from '../customer-names.ts'
-import { timeColumn, versionColumn } from '../list-columns.tsx'
 
 interface RequestTableProps {
   readonly rows: readonly RequestRow[]
@@ -25,7 +24,13 @@ const credentialOf = ({ credential }: RequestRow): string =>
   credential === null ? 'none' : (credential.name ?? credential.id ?? credential.kind)
 
 const columns: readonly Column<RequestRow>[] = [
-  timeColumn(({ at }) => at),
+  {
+    name: 'at',
+    label: 'Time (UTC)',
+    priority: 2,
+    class: 'faint nowrap',
+    cell: (row) => <time dateTime={row.at}>{timeOf(row)}</time>,
+  },
   { name: 'status', label: 'Status', cell: ({ status }) => <Code status={status} /> },
   {
     name: 'request',
@@ -63,7 +68,12 @@ const columns: readonly Column<RequestRow>[] = [
     class: 'soft nowrap',
     cell: credentialOf,
   },
-  versionColumn(({ version }) => version, 3),
+  {
+    name: 'version',
+    label: 'Version',
+    priority: 3,
+    cell: ({ version }) => <span class="mono soft">{version ?? '–'}</span>,
+  },
 ]
 
 export const RequestTable = ({ rows, current, fresh }: RequestTableProps) => (

@@ -1,25 +1,11 @@
 /** The JSON of webhook endpoints in `/admin`, and their words. */
-import type { Tone } from '../../parts/state.tsx'
 import type { Endpoint, EndpointReport } from '../admin-types.ts'
-
-type HealthState = EndpointReport['state']
 
 /** A row of `GET /admin/webhooks`. */
 export type WebhookRow = Endpoint
 
 /** `GET /admin/webhooks/{id}/health`. */
 export type WebhookHealth = EndpointReport
-
-const STATES: Readonly<Record<HealthState, readonly [Tone, string]>> = {
-  failing: ['bad', 'Failing'],
-  slow: ['warn', 'Slow'],
-  some_fail: ['warn', 'Some fail'],
-  healthy: ['ok', 'Healthy'],
-  new: ['idle', 'New'],
-  off: ['hold', 'Disabled'],
-}
-
-export const healthState = (state: HealthState): readonly [Tone, string] => STATES[state]
 
 /** The path of an endpoint under the authority of its customer. */
 export const actingPath = ({ customer, mode, id }: WebhookRow): string =>

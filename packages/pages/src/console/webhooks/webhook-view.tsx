@@ -14,6 +14,8 @@ import {
   timeOfDay,
 } from '../../format.ts'
 import { lazy } from '../../lazy.tsx'
+import { columnsOf } from '../../lists/columns.tsx'
+import { stateOf } from '../../lists/state-words.ts'
 import { type Loaded, useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
 import { CallLine } from '../../parts/call-line.tsx'
@@ -23,20 +25,14 @@ import { Empty, Notice, Part } from '../../parts/notices.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { State } from '../../parts/state.tsx'
 import { Strip } from '../../parts/strip.tsx'
-import { Sub, Table } from '../../parts/table.tsx'
+import { Table } from '../../parts/table.tsx'
 import { href } from '../../router.ts'
 import type { Page } from '../api-shapes.ts'
-import { type DeliveryRow, deliveryState, reasonOf } from '../events/event-shapes.ts'
+import { type DeliveryRow, reasonOf } from '../events/event-shapes.ts'
 import { mayChange } from '../session.ts'
 import type { Operation } from './webhook-operations.tsx'
 import { Rules, Secrets } from './webhook-rules.tsx'
-import {
-  actingPath,
-  healthState,
-  stripWords,
-  type WebhookHealth,
-  type WebhookRow,
-} from './webhook-shapes.ts'
+import { actingPath, stripWords, type WebhookHealth, type WebhookRow } from './webhook-shapes.ts'
 
 const EVERY_MS = 5000
 
@@ -119,7 +115,7 @@ interface HeadProps {
 }
 
 function Head({ row, onSelect }: HeadProps) {
-  const [tone, word] = healthState(row.health.state)
+  const [tone, word] = stateOf('Endpoint', row)
   return (
     <div class="head">
       <p class="small">
@@ -157,7 +153,7 @@ function Cause({ health }: { readonly health: WebhookHealth }) {
   const { state, cause, since, off_at: offAt } = health
   if (state === 'healthy' || state === 'new' || (!cause && !since)) return null
   const words = cause ? (CAUSES[cause] ?? `The last attempt: ${cause.replaceAll('_', ' ')}.`) : ''
-  const [, word] = healthState(state)
+  const [, word] = stateOf('Endpoint', { health })
   const tone = state === 'failing' ? 'bad' : 'warn'
   return (
     <Notice tone={tone} word={word}>
@@ -275,40 +271,7 @@ function Deliveries({ id }: { readonly id: string }) {
               rows={data}
               rowKey={(delivery) => delivery.id}
               isLinked
-              columns={[
-                {
-                  name: 'at',
-                  label: 'Created (UTC)',
-                  priority: 2,
-                  class: 'faint nowrap',
-                  cell: ({ created_at: at }) => (
-                    <time dateTime={at}>{listTime(at, slowNow().value)}</time>
-                  ),
-                },
-                {
-                  name: 'type',
-                  label: 'Event',
-                  isMain: true,
-                  cell: (delivery) => (
-                    <>
-                      <a class="cover mono" href={href(`/console/deliveries/${delivery.id}`)}>
-                        {delivery.event_type}
-                      </a>
-                      <Sub>{listTime(delivery.created_at, slowNow().value)}</Sub>
-                    </>
-                  ),
-                },
-                {
-                  name: 'state',
-                  label: 'State',
-                  class: 'nowrap',
-                  cell: (delivery) => {
-                    const [tone, word] = deliveryState(delivery)
-                    return <State tone={tone}>{word}</State>
-                  },
-                },
-                { name: 'last', label: 'Last response', priority: 2, cell: lastResponse },
-              ]}
+              columns={deliveryColumns}
             />
           )
         }
@@ -328,6 +291,12 @@ function Deliveries({ id }: { readonly id: string }) {
     </section>
   )
 }
+
+const deliveryColumns = columnsOf<DeliveryRow>('Delivery', {
+  cells: { attempts: lastResponse },
+  omit: ['next_attempt_at'],
+  hrefOf: ({ id }) => href(`/console/deliveries/${id}`),
+})
 
 function lastResponse({ attempts }: DeliveryRow): ComponentChildren {
   const last = attempts.at(-1)

@@ -1,20 +1,17 @@
 /** Webhook endpoints of all customers, those that fail first. */
 import { useEffect } from 'preact/hooks'
 import { forwardCommand } from '../../commands.ts'
-import { number, percent } from '../../format.ts'
 import { lazy } from '../../lazy.tsx'
 import type { FilterWord } from '../../parts/query-box.tsx'
 import { Strip } from '../../parts/strip.tsx'
-import { type Column, Sub } from '../../parts/table.tsx'
-import { href, type PageProps, query, setQuery } from '../../router.ts'
+import { type PageProps, query, setQuery } from '../../router.ts'
 import { customerWord } from '../customer-names.ts'
 import { parametersOf } from '../filter-words.ts'
-import { stateColumn, versionColumn } from '../list-columns.tsx'
 import { ListScreen } from '../list-screen.tsx'
 import { customer, mode } from '../scope.ts'
 import { mayChange } from '../session.ts'
 import { useVersions } from '../versions.ts'
-import { healthState, stripWords, type WebhookRow } from './webhook-shapes.ts'
+import { stripWords, type WebhookRow } from './webhook-shapes.ts'
 import { WebhookView } from './webhook-view.tsx'
 
 const PATH = '/admin/webhooks'
@@ -36,60 +33,9 @@ const webhookWords = (versions: readonly string[]): readonly FilterWord[] => [
   { name: 'version', hint: 'its version', values: versions },
 ]
 
-const columns: readonly Column<WebhookRow>[] = [
-  stateColumn(({ health }) => healthState(health.state)),
-  {
-    name: 'url',
-    label: 'Endpoint',
-    isMain: true,
-    cell: (row) => (
-      <>
-        <a class="cover" href={href(`/console/webhooks/${row.id}`)}>
-          {row.url.replace(/^https?:\/\//, '')}
-        </a>
-        <Sub>
-          {row.customer_name} · {number(row.health.waiting)} waiting
-        </Sub>
-      </>
-    ),
-  },
-  {
-    name: 'customer',
-    label: 'Customer',
-    priority: 2,
-    class: 'nowrap',
-    cell: ({ customer_name: name }) => name,
-  },
-  {
-    name: 'events',
-    label: 'Events',
-    priority: 4,
-    cell: ({ events }) => <code class="soft">{events.join(', ')}</code>,
-  },
-  versionColumn(({ api_version: version }) => version, 4),
-  {
-    name: 'strip',
-    label: 'Last 60 attempts',
-    priority: 3,
-    cell: ({ health }) => (
-      <Strip attempts={health.last60.padStart(60, '.')} label={stripWords(health.last60)} />
-    ),
-  },
-  {
-    name: 'accepted',
-    label: 'Accepted, 24 h',
-    align: 'end',
-    priority: 2,
-    cell: ({ health }) => (health.accepted_24h === null ? '–' : percent(health.accepted_24h)),
-  },
-  {
-    name: 'waiting',
-    label: 'Waiting',
-    align: 'end',
-    priority: 2,
-    cell: ({ health }) => number(health.waiting),
-  },
-]
+const LastAttempts = ({ health: { last60 } }: WebhookRow) => (
+  <Strip attempts={last60.padStart(60, '.')} label={stripWords(last60)} />
+)
 
 export const Page = ({ params }: PageProps) =>
   params.id ? <WebhookView key={params.id} id={params.id} /> : <WebhookList />
@@ -129,8 +75,9 @@ function WebhookList() {
       words={webhookWords(versions)}
       placeholder="state:failing  of:cus_…  version:…"
       caption="Webhook endpoints, those that fail first"
-      columns={columns}
-      rowKey={({ id }) => id}
+      object="Endpoint"
+      cells={{ 'health.last60': LastAttempts }}
+      pagePath="/console/webhooks"
       empty={{
         text: 'The command forwards events to a program on this computer.',
         command: forwardCommand(mode.value, location.port),

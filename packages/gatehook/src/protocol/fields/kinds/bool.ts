@@ -23,6 +23,7 @@ export const bool: FieldKind = {
   form: () => ({ cell: { to: (value) => (value ? 1 : 0), from: (cell) => cell === 1 } }),
   cell: () => boolCell,
   fromQuery: (text) => (isBool(text) ? text === 'true' : text),
+  display: 'truth',
   json: 'boolean',
   column: 'int',
   expression: (sql, type) =>

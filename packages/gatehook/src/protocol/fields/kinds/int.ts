@@ -19,6 +19,7 @@ export const int: FieldKind = {
   schema: integerSchema,
   cell: () => integerCell,
   fromQuery: (text) => (INTEGER.test(text) ? Number(text) : text),
+  display: 'number',
   json: 'number',
   column: 'int',
   amount: 'integer',

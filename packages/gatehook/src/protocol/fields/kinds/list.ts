@@ -67,6 +67,7 @@ export const list: FieldKind = {
     items: inside.schemaOf(spec.items!),
   }),
   form: ({ items }, inside) => jsonForm(itemsForm(inside(items!))),
+  display: 'list',
   hasBounds: true,
   call: 'array',
   callCode: ({ items, min, max }, code) =>

@@ -19,6 +19,7 @@ export const number: FieldKind = {
   schema: (spec) => withBounds({ type: 'number' }, spec, 'minimum', 'maximum'),
   cell: () => numberCell,
   fromQuery: (text) => parseNumber(text) ?? text,
+  display: 'number',
   json: 'number',
   column: 'real',
   amount: 'fraction',

@@ -101,6 +101,7 @@ export const object: FieldKind = {
           ),
         }
       : spec,
+  display: 'json',
   callCode: (spec, code) => {
     const members = mapMembers(membersOf(spec), (name, member) => `${name}: ${code.field(member)}`)
     return `{ ${Object.values(members).join(', ')} }`

@@ -29,6 +29,7 @@ export const timeCall = {
 export const instantReading = {
   reader: (spec) => createReader(textFinder(spec, WORDS, isInstant), parseTime),
   schema: () => ({ type: 'string', format: 'date-time' }),
+  display: 'day',
 } satisfies Partial<MemberKind>
 
 export const time: FieldKind = {

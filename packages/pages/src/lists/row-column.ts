@@ -1,0 +1,41 @@
+/** A column of an object, as the engine declares it (decision 0109). Types only. */
+import type { Tone } from '../parts/state.tsx'
+
+/** How a table displays a value. Undefined: its text. */
+export type CellDisplay =
+  | 'id'
+  | 'code'
+  | 'number'
+  | 'percent'
+  | 'truth'
+  | 'day'
+  | 'time'
+  | 'seconds'
+  | 'ago'
+  | 'list'
+  | 'count'
+  | 'attempts'
+  | 'rate'
+  | 'json'
+  | 'who'
+  | 'customer'
+  | 'url'
+
+/** The tones and words of a member's values, for rows in which the member `when` is not empty. */
+export type StateRule = readonly [
+  member: string,
+  words: Readonly<Record<string, readonly [tone: Tone, word?: string]>>,
+  when?: string,
+]
+
+export interface RowColumn {
+  /** The path of the member: `health.waiting`. */
+  readonly name: string
+  readonly title: string
+  readonly as?: CellDisplay | undefined
+  /** The word for null and for an empty list. */
+  readonly none?: string
+  /** Takes the remaining width. */
+  readonly isWide?: boolean
+  readonly states?: readonly StateRule[]
+}
