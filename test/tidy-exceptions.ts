@@ -25,7 +25,6 @@ export const DATABASE_BRANCHES: Readonly<Record<string, Readonly<Record<string, 
   'One process has a file: it needs no leases, no counts and no positions that nodes agree on.': {
     'assembly/prepare-database.ts': 1,
     'assembly/table-work.ts': 1,
-    'declare/resources/refills.ts': 1,
     'operate/monitoring/nodes.ts': 1,
     'outbound/deliveries/leases.ts': 1,
     'protocol/quota/store.ts': 1,
@@ -36,9 +35,6 @@ export const DATABASE_BRANCHES: Readonly<Record<string, Readonly<Record<string, 
   },
   'Indexes that a start leaves to the running service.': {
     'declare/resources/migrate.ts': 1,
-  },
-  'Work that saves a round trip.': {
-    'identity/tokens/refresh.ts': 1,
   },
   'A feature that Citus lacks (decisions 0059 and 0083).': {
     'outbound/deliveries/backlog-store.ts': 1,

@@ -33,6 +33,7 @@ import { type ClockKeeper, clockKeeper } from '../operate/system/clock.ts'
 import { type ClockDifference, createClockDifference } from '../operate/system/clock-difference.ts'
 import { declareEmittedTypes } from '../outbound/emissions/declared-types.ts'
 import { nodeNameOf } from '../platform/config/environment.ts'
+import { endNodes } from '../platform/nodes/registry.ts'
 import type { Database } from '../platform/storage/database.ts'
 import type { AppliedChange } from '../platform/storage/migrate.ts'
 import { createSharedPoll, type SharedPoll } from '../platform/storage/shared-poll.ts'
@@ -86,11 +87,11 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
   })
   if (applied.length > 0) onProgress(describeMigrations(applied))
   await settleSecrets({ db, config, vault, random })
-  // The owner of a SQLite file is its only node: other rows are of processes that were killed.
-  const isOnlyNode = db.generation !== undefined
+  // The owner of a SQLite file is its only node: the others were killed.
+  if (db.generation !== undefined) await endNodes(db)
   const changes = await migrateService(db, service, onProgress, {
     defersIndexes: true,
-    ignoresNodes: foundation.ignoresNodes || isOnlyNode,
+    ignoresNodes: foundation.ignoresNodes ?? false,
     now: () => clock.now(),
     random,
     leavesRows: foundation.fillsRows === false,

@@ -17,7 +17,7 @@ import {
   service,
 } from '../../src/declare/resources/service.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
-import { NodesRunError, storeNode } from '../../src/platform/nodes/registry.ts'
+import { listRunningNodes, NodesRunError, storeNode } from '../../src/platform/nodes/registry.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { DeclarationError } from '../../src/protocol/fields/declaration-mistakes.ts'
 import { f } from '../../src/protocol/fields/f.ts'
@@ -158,6 +158,18 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     })
   }
 }
+
+test('a node that owns a SQLite file ends killed nodes; a command does not', async (t) => {
+  const url = await migratedUrl(t, 'sqlite')
+  const db = await openForTest(t, url)
+  const killed = { id: 'a', name: 'killed', slot: 0, facts: '{}', columns: {}, keyIds: [] }
+  await storeNode(db, { ...killed, seenAt: wallClock.now() })
+  const runningNodes = () => listRunningNodes(db, wallClock.now())
+  await openService(t, 'sqlite', { url, service: notes(before) })
+  assert.equal((await runningNodes()).length, 1)
+  await openService(t, 'sqlite', { url, service: notes(before), ownership: { takesOver: false } })
+  assert.deepEqual(await runningNodes(), [])
+})
 
 eachService('a node names itself and its columns while it works', async ({ app }) => {
   const count = async () => (await app.db.arrays({ ...COUNT, values: [] }))[0]![0]

@@ -120,9 +120,7 @@ async function runPart(
   { after, rows = 0 }: RefillInput,
 ): Promise<Continuation | undefined> {
   const { db, clock, log, rest } = deps
-  // The owner of a SQLite file is its only node: other rows are of processes that were killed.
-  const isOnlyNode = db.generation !== undefined
-  const nodes = after || isOnlyNode ? [] : await listRunningNodes(db, clock.now())
+  const nodes = after ? [] : await listRunningNodes(db, clock.now())
   // Nodes register before they request: one that this read misses requests another job.
   if (nodes.some(isLackedBy)) return new Continuation(clock.now() + LOOK_MS)
   const startMs = clock.elapsedMs()

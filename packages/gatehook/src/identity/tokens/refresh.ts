@@ -155,9 +155,7 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
           client,
           isExpected ? expectedPerson! : findPerson(tx, lookup, rotatedSession),
         )
-        if (tx.hasRoundTrips) {
-          tx.afterCommit(() => sessions.remember(id, { scope, person, previousHash: hash }))
-        }
+        tx.afterCommit(() => sessions.remember(id, { scope, person, previousHash: hash }))
         return { access, refreshToken: successor }
       }
       const unlockedSession = await store.findSession(tx, id)
