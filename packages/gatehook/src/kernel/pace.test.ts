@@ -25,11 +25,34 @@ function createRig() {
   return { share, pace, pauses, advance }
 }
 
-test('work of less than 10 ms has no pause', () => {
+test('work of less than 2 ms has no pause', () => {
   const { share, pace, advance } = createRig()
   share.note('b')
-  advance(9)
+  advance(1.9)
   assert.equal(pace(), undefined)
+})
+
+test('work of less than 4 ms lets others run, and has no rest', async () => {
+  const { share, pace, pauses, advance } = createRig()
+  for (const owner of ['b', 'a']) share.note(owner)
+  advance(2)
+  await pace()
+  assert.deepEqual(pauses, [0])
+  assert.equal(share.restMs('a'), 0)
+  for (const _ of ['the work until now', 'a part']) {
+    advance(2)
+    await pace()
+  }
+  assert.deepEqual(pauses, [0, 36, 18])
+})
+
+test('the first part of short work rests if other work of its owner rests', async () => {
+  const { share, pace, pauses, advance } = createRig()
+  for (const owner of ['b', 'a']) share.note(owner)
+  advance(2)
+  share.addWork('a', 1)
+  await pace()
+  assert.deepEqual(pauses, [27])
 })
 
 test('an owner alone pauses for one turn of the event loop', async () => {

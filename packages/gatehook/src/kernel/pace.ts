@@ -7,8 +7,10 @@ import type { Clock } from './clock.ts'
 import type { Share } from './share.ts'
 import type { TurnKey } from './turns.ts'
 
-/** Work between two pauses. */
-const PART_MS = 10
+/** Work between two pauses, for which the requests of others wait. */
+const PART_MS = 2
+/** Less work only pauses: it neither counts nor rests, unless its owner rests. */
+const LONG_WORK_MS = 4
 /**
  * The part of the time for the long work of an owner while another one is active: so little that
  * the p95 of others is that of a quiet machine. An owner rests at most five seconds.
@@ -29,6 +31,8 @@ export function startPace(
   pause: (ms: number) => Promise<void>,
 ): Pace {
   let sinceMs = clock.elapsedMs()
+  let uncountedMs = 0
+  let isLong = false
   const rest = async (ms: number) => {
     for (let restMs = ms; ; ) {
       await pause(restMs)
@@ -39,7 +43,13 @@ export function startPace(
   }
   return () => {
     const workMs = clock.elapsedMs() - sinceMs
-    return workMs < PART_MS ? undefined : rest(share.addWork(owner, workMs))
+    if (workMs < PART_MS) return undefined
+    uncountedMs += workMs
+    isLong ||= uncountedMs >= LONG_WORK_MS || share.restMs(owner) > 0
+    if (!isLong) return rest(0)
+    const longMs = uncountedMs
+    uncountedMs = 0
+    return rest(share.addWork(owner, longMs))
   }
 }
 

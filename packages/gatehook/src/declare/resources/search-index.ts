@@ -9,7 +9,7 @@ import { budgetOf } from '../../platform/storage/change-budget.ts'
 import type { Statement, Tx } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 import { runTogether } from '../../platform/storage/together.ts'
-import { ROW_WORDS_MAX, wordsOf } from '../../protocol/lists/search-words.ts'
+import { wordsOf } from '../../protocol/lists/search-words.ts'
 import { innerReferencesOf, referenceWords } from './inner-references.ts'
 import type { ResourceDefinition } from './resource.ts'
 import type { RowStore } from './store.ts'
@@ -52,11 +52,8 @@ export const hasWords = (definition: WordDeclaration): boolean =>
 /** Returns the words of the searched fields of a row. */
 function wordsOfTexts(texts: readonly unknown[]): string[] {
   const words = new Set<string>()
-  for (const text of texts) {
-    if (typeof text !== 'string') continue
-    for (const word of wordsOf(text)) words.add(word)
-  }
-  return [...words].slice(0, ROW_WORDS_MAX)
+  for (const text of texts) if (typeof text === 'string') wordsOf(text, words)
+  return [...words]
 }
 
 /** Entries per statement. Any number of entries is inserted by these few texts. */

@@ -6,7 +6,7 @@ import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Clock } from '../../kernel/clock.ts'
 
 /** Work between two pauses. The longest statement inserts 256 words. */
-const WORK_MS = 10
+const WORK_MS = 4
 
 export interface LoopPauses {
   /** Begins to measure; other requests have just run. */

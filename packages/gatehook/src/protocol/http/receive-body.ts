@@ -80,7 +80,7 @@ export function receiveBody(
 
 /**
  * Whether the parse of a small body takes more than about a millisecond. Such a body, and one of
- * `LARGE_BYTES`, takes the turn of its caller: the largest takes 10 ms.
+ * `LARGE_BYTES`, takes the turn of its caller: the largest takes 5 ms.
  */
 const isCostly = ({ values, names }: JsonSize): boolean => values + 10 * names > 10_000
 
