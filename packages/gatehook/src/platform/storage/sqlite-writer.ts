@@ -56,6 +56,11 @@ interface WriteJob {
   value: unknown
 }
 
+interface TimedRun {
+  readonly job: WriteJob
+  readonly ms: number
+}
+
 export class WriteQueue {
   readonly #connection: WriterConnection
   readonly #log: Log
@@ -165,6 +170,7 @@ export class WriteQueue {
       return
     }
     const open: WriteJob[] = []
+    const runs: TimedRun[] = []
     const hasSavepoints = this.#needsSavepoints
     this.#needsSavepoints = false
     const nextJob = this.#waiting.begin()
@@ -178,7 +184,7 @@ export class WriteQueue {
         if (!job) break
         const startMs = this.#clock.elapsedMs()
         const isApplied = await this.#run(job, hasSavepoints)
-        this.#waiting.note(job, this.#clock.elapsedMs() - startMs)
+        runs.push({ job, ms: this.#clock.elapsedMs() - startMs })
         if (!connection.inTransaction)
           throw storageUnavailable('SQLite rolled the transaction back')
         if (isApplied) open.push(job)
@@ -189,6 +195,8 @@ export class WriteQueue {
       for (const job of open) job.reject(error)
       if (connection.inTransaction) connection.rollback()
       return
+    } finally {
+      this.#note(runs, this.#clock.elapsedMs() - beganMs)
     }
     if (open.length === 0) return // each transaction was rejected
     this.#expectedSize = open.length
@@ -197,6 +205,12 @@ export class WriteQueue {
       else this.#committed.push(job)
     }
     if (this.#committed.length > 0) this.#syncing ??= this.#syncCommits()
+  }
+
+  /** Each transaction also took its part of the commit, which blocks reads as well. */
+  #note(runs: readonly TimedRun[], batchMs: number): void {
+    const runMs = runs.reduce((sum, { ms }) => sum + ms, 0)
+    for (const { job, ms } of runs) this.#waiting.note(job, runMs > 0 ? (ms / runMs) * batchMs : 0)
   }
 
   /** Returns whether the open transaction contains the job's changes; rejects the job otherwise. */

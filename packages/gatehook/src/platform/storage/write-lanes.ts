@@ -115,7 +115,7 @@ export class WriteLanes<J extends LaneJob> {
     }
   }
 
-  /** Notes how long a transaction took. */
+  /** Notes how long a transaction took, with its part of the commit. */
   note({ customer, caller = customer }: J, ms: number): void {
     const isLong = ms >= LONG_MS
     // Other writes that waited for it wait for no second one.
@@ -125,7 +125,7 @@ export class WriteLanes<J extends LaneJob> {
       this.#findLane(customer, caller)
       return
     }
-    this.#share.addWork(customer, ms - LONG_MS)
+    this.#share.addWork(customer, ms)
     const { slow } = this.#findLane(customer) ?? this.#createLane(customer)
     slow.delete(caller)
     slow.set(caller, this.#clock.elapsedMs())

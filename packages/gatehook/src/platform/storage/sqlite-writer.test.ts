@@ -1,0 +1,63 @@
+/** §11.5: a commit blocks reads and writes, so it counts as work of the customers that wrote. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createLog } from '../../kernel/log.ts'
+import { WriteQueue, type WriterConnection } from './sqlite-writer.ts'
+
+/** A queue whose commits take as long as the test says, on its clock. */
+function createRig() {
+  let nowMs = 0
+  const state = { commitMs: 0, begun: [] as string[] }
+  const connection: WriterConnection = {
+    async begin() {},
+    async commit() {
+      nowMs += state.commitMs
+    },
+    rollback() {},
+    savepoint() {},
+    release() {},
+    rollbackToSavepoint() {},
+    inTransaction: true,
+    perform: (_transaction, change) => change({} as never),
+    async sync() {},
+  }
+  const queue = new WriteQueue(connection, createLog({ level: 'silent' }), {
+    elapsedMs: () => nowMs,
+  })
+  const write = (customer: string, name: string, ms = 1) =>
+    queue.write(
+      async () => {
+        state.begun.push(name)
+        nowMs += ms
+      },
+      { customer },
+    )
+  return { queue, state, write }
+}
+
+test('a customer rests after a transaction with a long commit', async () => {
+  const { queue, state, write } = createRig()
+  await write('quiet', 'quiet 1')
+  state.commitMs = 50
+  await write('noisy', 'noisy 1')
+  state.commitMs = 0
+  const all = [write('noisy', 'noisy 2'), write('quiet', 'quiet 2')]
+  await all[1]
+  assert.deepEqual(state.begun, ['quiet 1', 'noisy 1', 'quiet 2'])
+  await queue.drain()
+  await Promise.all(all)
+  assert.equal(state.begun.at(-1), 'noisy 2')
+})
+
+test('the commit of a long transaction does not count for a short one beside it', async () => {
+  const { queue, state, write } = createRig()
+  await write('quiet', 'quiet 1')
+  state.commitMs = 50
+  await Promise.all([write('other', 'other 1', 0.1), write('noisy', 'noisy 1', 19)])
+  state.commitMs = 0
+  const all = [write('noisy', 'noisy 2'), write('other', 'other 2'), write('quiet', 'quiet 2')]
+  await all[1]
+  assert.deepEqual(state.begun.slice(3), ['other 2', 'quiet 2'])
+  await queue.drain()
+  await Promise.all(all)
+})
