@@ -30,6 +30,8 @@ export interface Share {
   addWork(key: ShareKey, workMs: number): number
   /** Returns how long a key still rests, in milliseconds; 0 or less if it may work. */
   restMs(key: ShareKey): number
+  /** Returns whether a key that rests only beside others has no active one beside it. */
+  isAlone(key: ShareKey): boolean
 }
 
 export function createShare(options: ShareOptions): Share {
@@ -40,13 +42,13 @@ export function createShare(options: ShareOptions): Share {
   /** The instant from which a key may work, before its burst is added. */
   const dueMs = new Map<ShareKey, number>()
   let keptMax = KEPT_MIN
-  const isFree = (key: ShareKey): boolean => {
+  const isAlone = (key: ShareKey): boolean => {
     if (!options.isBesideOthers) return false
     const { atMs } = latest.key === key ? other : latest
     return clock.elapsedMs() - atMs >= ACTIVE_MS
   }
   const restMs = (key: ShareKey) =>
-    isFree(key) ? 0 : Math.max(0, (dueMs.get(key) ?? 0) - clock.elapsedMs())
+    isAlone(key) ? 0 : Math.max(0, (dueMs.get(key) ?? 0) - clock.elapsedMs())
   return {
     note(key) {
       const atMs = clock.elapsedMs()
@@ -58,7 +60,7 @@ export function createShare(options: ShareOptions): Share {
       latest = { key, atMs }
     },
     addWork(key, workMs) {
-      if (isFree(key)) return 0
+      if (isAlone(key)) return 0
       const nowMs = clock.elapsedMs()
       const restedMs = nowMs - workMs - burstMs / part
       const fromMs = Math.max(dueMs.get(key) ?? restedMs, restedMs)
@@ -73,5 +75,6 @@ export function createShare(options: ShareOptions): Share {
       return restMs(key)
     },
     restMs,
+    isAlone,
   }
 }

@@ -87,7 +87,7 @@ test('new names are counted in any object, with any white space, and each of wid
 })
 
 test('callers of a customer take turns for their costly bodies', async () => {
-  const noRest = { note() {}, restMs: () => 0, addWork: () => 0 }
+  const noRest = { restMs: () => 0, addWork: () => 0 }
   const turns = createParseTurns(noRest, { elapsedMs: () => 0 })
   const parsed: string[] = []
   const ends: (() => void)[] = []

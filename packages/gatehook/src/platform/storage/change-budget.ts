@@ -63,6 +63,11 @@ export class ChangeBudget {
   left(kind: keyof ChangeCost): number {
     return this.#bounds[kind] - this.#spent[kind]
   }
+
+  /** Returns the largest part of a bound that was charged: 1 for the largest change. */
+  get part(): number {
+    return Math.max(...KINDS.map((kind) => this.#spent[kind] / this.#bounds[kind]))
+  }
 }
 
 /** Creates the failure of a change beyond a bound. */

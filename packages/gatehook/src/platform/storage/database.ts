@@ -192,7 +192,7 @@ export interface WriteOptions {
   readonly customer?: TurnKey
   /** The caller of the customer: callers with long transactions take turns on SQLite. */
   readonly caller?: TurnKey
-  /** Whether it likely takes long. SQLite lets it rest beside others like those of slow callers. */
+  /** Whether it likely takes long: beside others those of a customer take turns and rest. */
   readonly isLarge?: boolean
   /**
    * Writes with the same key may commit together. They add rows of one resource: one that locks a

@@ -26,6 +26,7 @@ import {
 } from './database.ts'
 import { createDiskFaults } from './disk-faults.ts'
 import { CITUS_DDL, readDistribution, SERVER_HORIZON } from './distribution/citus.ts'
+import { createLargeWrites } from './large-writes.ts'
 import { LockWait } from './lock-wait.ts'
 import { isDamage, isDiskFull, isTimeout } from './postgres-errors.ts'
 import { COMMIT_ORDER, HORIZON, OWN_HORIZON } from './postgres-horizon.ts'
@@ -133,7 +134,8 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
   const takeConnection = createConnectionTurns(sessions.size, wallClock)
   const runRepeated = createBegin(transactionDeps, takeConnection)
   const begin: Begin = (...args) => track(runRepeated(...args).catch(faults.note))
-  const runWrite = createWrite(transactionDeps, begin, takeConnection)
+  const largeWrites = createLargeWrites(wallClock, wakeAfter)
+  const runWrite = largeWrites.run(createWrite(transactionDeps, begin, takeConnection))
   const write: Database['write'] = async (change, options) => {
     requireUsable('write')
     return runWrite(change, options).catch(faults.note)
@@ -183,7 +185,7 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     connectionWaits: () => sessions.waitingCount() + takeConnection.waitingCount(),
     close() {
       // A pool that ends never resolves its waiting requests, so all transactions end first.
-      closing ??= Promise.allSettled(transactions).then(() => sessions.close())
+      closing ??= Promise.allSettled([...transactions, largeWrites.finished()]).then(sessions.close)
       return closing
     },
   }

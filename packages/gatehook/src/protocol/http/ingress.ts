@@ -42,7 +42,10 @@ export const createIngress = (clock: Pick<Clock, 'elapsedMs'>, shares = BODY_SHA
  * The turns in which the costly bodies of a group are parsed; it rests after each. Its callers take
  * turns, so that one with many bodies delays another one by one body and its rest.
  */
-export const createParseTurns = (share: Share, clock: Pick<Clock, 'elapsedMs'>): TakeMemberTurn =>
+export const createParseTurns = (
+  share: Pick<Share, 'restMs' | 'addWork'>,
+  clock: Pick<Clock, 'elapsedMs'>,
+): TakeMemberTurn =>
   createMemberTurns(Number.POSITIVE_INFINITY, { rests: { ...share, clock, after: wakeAfter } })
 
 export const tooManyBodies = (): Failure =>
