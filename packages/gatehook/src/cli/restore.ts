@@ -76,7 +76,7 @@ const describeRevocations = (result: AppliedRevocations): string => {
   const { rows, applied, missing, through, complete, follow_up, failures } = result
   return [
     `${countRows(rows)} verified. Applied ${formatCount(applied)} revocations; ` +
-      `${formatCount(missing)} are of objects that the backup lacks.`,
+      `${formatCount(missing)} are of objects that the backup lacks, or that were deleted since.`,
     ...follow_up.map((sentence) => `${yellow('to do')} ${sentence}`),
     ...failures.map((failure) => `${alarm('not applied')} ${failure}`),
     complete

@@ -3,15 +3,19 @@
  * the trail has them, without the rules for new requests; values that the trail lacks end.
  */
 import type { App } from '../app.ts'
+import type { AuditRow } from '../history/audit/chain.ts'
+import { DEFAULT_CUSTOMER } from '../identity/access/administration.ts'
 import { repeatKeyUpdate } from '../identity/access/key-update.ts'
 import { repeatClientUpdate } from '../identity/oauth/client-administration.ts'
+import { isHost, parseDocumentId } from '../identity/oauth/client-document.ts'
 import { findClientScope } from '../identity/oauth/client-store.ts'
 import { revokeConsent } from '../identity/oauth/consent-revocation.ts'
-import { findConsentScope } from '../identity/oauth/consent-store.ts'
+import { findConsentScope, listConsentOwners } from '../identity/oauth/consent-store.ts'
 import { repeatOperatorPasskeyDeletion } from '../identity/people/operator-passkeys.ts'
 import { findOperatorById } from '../identity/people/operator-store.ts'
 import { setOperatorPassword } from '../identity/people/operators.ts'
 import { repeatPasskeyDeletion } from '../identity/people/passkey-store.ts'
+import type { Scope } from '../kernel/principal.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { deleteGrant, replaceGrant } from '../outbound/emissions/grants.ts'
 import { discardHeld } from '../outbound/emissions/store.ts'
@@ -26,12 +30,38 @@ export interface Installation {
   readonly issuerRules: Map<string, object[]>
 }
 
-export interface Entry {
+/** A row of the trail, without the details that the repetition of its action does not read. */
+export interface Entry extends Partial<Pick<AuditRow, 'actor_kind' | 'actor_id' | 'scope'>> {
   /** Epoch milliseconds. */
   readonly at: number
   readonly target: string
+  /** Whether the row lacks its details. */
+  readonly isErased?: boolean
+  /** Throws `ErasedDetail` if the row lacks them: what an action had changed is unknown. */
   // biome-ignore lint/suspicious/noExplicitAny: each action has details of its own
   readonly detail: any
+}
+
+/** Thrown if an action needs details that an erasure has removed from the trail (§18.11). */
+export class ErasedDetail extends Error {
+  override readonly name = 'ErasedDetail'
+
+  constructor() {
+    super('an erasure has removed its details')
+  }
+}
+
+/** Reads a row of an export. */
+export const entryOf = (row: AuditRow): Entry => {
+  const { at, target, actor_kind, actor_id, scope, salt } = row
+  const isErased = salt === null
+  return {
+    ...{ at, target, actor_kind, actor_id, scope, isErased },
+    get detail() {
+      if (isErased) throw new ErasedDetail()
+      return JSON.parse(row.detail)
+    },
+  }
 }
 
 export type Apply = (installation: Installation, entry: Entry) => Promise<unknown>
@@ -40,9 +70,9 @@ export type Apply = (installation: Installation, entry: Entry) => Promise<unknow
 const newPassword = () => systemRandom().bytes(32).toString('base64url')
 
 const send =
-  (method: string, path: (target: string) => string, body?: (detail: Entry['detail']) => unknown) =>
-  ({ api }: Installation, { target, detail }: Entry) =>
-    api.request(method, path(encodeURIComponent(target)), body?.(detail))
+  (method: string, path: (target: string) => string, body?: () => object): Apply =>
+  ({ api }, { target }) =>
+    api.request(method, path(encodeURIComponent(target)), body?.())
 
 const keyPath = (id: string) => `/admin/keys/${id}`
 const clientPath = (id: string) => `/admin/clients/${id}`
@@ -53,16 +83,19 @@ const operatorPath = (id: string) => `/admin/operators/${id}`
 
 const revokeKey = send('DELETE', keyPath)
 const deleteClient = send('DELETE', clientPath)
-const deleteIssuer = send('DELETE', issuerPath)
-const collectRules: Apply = async ({ issuerRules }, { target, detail }) => {
-  const rules = issuerRules.get(target)
-  if (rules) rules.push(...detail.rules)
-  else issuerRules.set(target, [...detail.rules])
+/** A client that a document describes cannot be deleted. */
+const endClient: Apply = (installation, entry) => {
+  const describesItself = parseDocumentId(entry.target) !== undefined || isHost(entry.target)
+  const end = describesItself ? send('PATCH', clientPath, () => ({ blocked: true })) : deleteClient
+  return end(installation, entry)
 }
-/**
- * Rules and keys of the trail replace those of the restored data. The rules of customers that were
- * deleted since are missing.
- */
+const deleteIssuer = send('DELETE', issuerPath)
+/** Erased rules are those of a deleted customer, or are missing: the issuer permits less. */
+const collectRules: Apply = async ({ issuerRules }, entry) => {
+  const rules: object[] = entry.isErased ? [] : entry.detail.rules
+  issuerRules.set(entry.target, [...(issuerRules.get(entry.target) ?? []), ...rules])
+}
+/** Rules and keys of the trail replace those of the restored data. */
 const narrowIssuer: Apply = async ({ api, issuerRules }, { target, detail }) => {
   const collected = issuerRules.get(target) ?? []
   issuerRules.delete(target)
@@ -72,7 +105,10 @@ const narrowIssuer: Apply = async ({ api, issuerRules }, { target, detail }) => 
 }
 const suspendCustomer = (suspended: boolean) => send('PATCH', customerPath, () => ({ suspended }))
 const disablePerson = send('PATCH', personPath, () => ({ disabled: true }))
-const setRole = send('PATCH', operatorPath, ({ role }) => ({ role }))
+const setRole: Apply = (installation, entry) => {
+  const { role } = entry.detail
+  return send('PATCH', operatorPath, () => ({ role }))(installation, entry)
+}
 const disableOperator = send('PATCH', operatorPath, () => ({ disabled: true }))
 const resetPassword = send(
   'PUT',
@@ -121,9 +157,14 @@ export const applications: Readonly<Record<string, Apply>> = {
   'issuer.delete': deleteIssuer,
   'issuer.rules': collectRules,
   'issuer.update': narrowIssuer,
-  'consent.revoke': ({ app }, { target, detail }) => endConsent(app, target, detail.subject),
+  'consent.revoke': ({ app }, entry) => {
+    // A person revokes the own consents only (§4.5, §12.2).
+    const isOwn = entry.actor_kind === 'person'
+    return endConsent(app, entry.target, isOwn ? entry.actor_id! : entry.detail.subject)
+  },
   'customer.delete': send('DELETE', customerPath),
   'customer.update': async (installation, entry) => {
+    if (entry.target === DEFAULT_CUSTOMER) return // never suspended
     const { suspended } = entry.detail
     if (suspended !== undefined) await suspendCustomer(suspended)(installation, entry)
   },
@@ -197,12 +238,14 @@ export const replacements: Readonly<Record<string, Replacement>> = {
 /** Ends an object that an action cannot be applied to, by the first word of the action. */
 export const endings: Readonly<Record<string, Apply>> = {
   key: revokeKey,
-  client: deleteClient,
+  client: endClient,
+  consent: endConsentsAt,
   issuer: deleteIssuer,
   customer: suspendCustomer(true),
   operator: disableOperator,
   person: disablePerson,
   webhook: disableWebhook,
+  outbox: applications['outbox.revoke']!,
 }
 
 async function endConsent(app: App, clientId: string, subject: string): Promise<void> {
@@ -212,6 +255,12 @@ async function endConsent(app: App, clientId: string, subject: string): Promise<
   if (scope === undefined) return
   const consent = { scope, subject, clientId }
   await revokeConsent({ ...administration, db, tokens }, consent, cliActor())
+}
+
+/** Ends the consents of all persons of a customer and mode to a client. */
+async function endConsentsAt({ app }: Installation, { target, scope }: Entry): Promise<void> {
+  const owners = scope == null ? [] : await listConsentOwners(app.db, scope as Scope, target)
+  for (const owner of owners) await endConsent(app, target, String(owner))
 }
 
 async function resetOperatorPassword(app: App, id: string): Promise<void> {

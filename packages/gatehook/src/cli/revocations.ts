@@ -18,7 +18,9 @@ import {
   type Apply,
   applications,
   type Entry,
+  ErasedDetail,
   endings,
+  entryOf,
   type Installation,
   replacements,
 } from './revocation-actions.ts'
@@ -43,7 +45,7 @@ export interface AppliedRevocations {
   /** The rows of the export, all of which were verified. */
   readonly rows: number
   readonly applied: number
-  /** Objects that were created after the backup. */
+  /** Objects that were created after the backup, or deleted by a later row of the trail. */
   readonly missing: number
   /** The export has every row of the trail from before this instant. */
   readonly through: string
@@ -127,18 +129,20 @@ export async function applyRows(
         return
       }
       const advice = `is disabled, because ${step.action} cannot be applied: ${reason}`
-      last.set(subjectOf(step), { ...step, apply: ending, advice })
+      last.set(`${subjectOf(step)} ${step.entry.scope}`, { ...step, apply: ending, advice })
     }
   }
   for await (const line of lines) {
     if (!('seq' in line) || line.seq! <= sharedThrough) continue
-    // The details were removed with the customer or person, whose deletion follows in the trail.
-    if (line.salt === null) continue
-    const { at, action, target } = line
-    const entry = { at, target, detail: JSON.parse(line.detail) }
+    const { action, target } = line
+    const entry = entryOf(line)
     const replacement = replacements[action]
-    if (replacement?.isReplaced?.(installation.app, entry) ?? replacement) {
-      last.set(`${action} ${target}`, { ...replacement!, entry, action })
+    // A row without details may have replaced the factor.
+    if (
+      replacement &&
+      (entry.isErased || replacement.isReplaced?.(installation.app, entry) !== false)
+    ) {
+      last.set(`${action} ${target}`, { ...replacement, entry, action })
     }
     const apply = applications[action]
     if (apply) await perform({ apply, entry, action })
@@ -154,6 +158,7 @@ const isMissing = (error: unknown): boolean =>
 
 /** Whether the service rejected the action, and would do so again. */
 function isRejected(error: unknown): boolean {
+  if (error instanceof ErasedDetail) return true
   const status =
     error instanceof ApiError ? error.response.status : (error as { status?: unknown }).status
   return typeof status === 'number' && status >= 400 && status < 500

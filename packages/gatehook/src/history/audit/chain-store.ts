@@ -25,7 +25,7 @@ export interface StoredEnd extends ChainEnd {
 }
 
 const COLUMNS = `position, id, at, actor_kind, actor_id, actor_name, address, request_id, action,
-  target, detail, node, salt, digest, tag, cleared, seq, hash, previous_hash`
+  target, scope, detail, node, salt, digest, tag, cleared, seq, hash, previous_hash`
 
 const endByName = prepareStatement(
   'SELECT seq, hash, untagged_through, mac FROM gh_audit_chain WHERE name = ?',

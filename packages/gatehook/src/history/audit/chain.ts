@@ -40,6 +40,8 @@ export interface AuditContent extends PersonalContent {
 
 export interface AuditRow extends Row, AuditContent {
   readonly position: number
+  /** The customer and mode that the row concerns; null for none. */
+  readonly scope: number | null
   /** The writer's HMAC over the content; null in rows older than the chain. */
   readonly tag: string | null
   /** The service's HMAC that it removed name, address and detail; null while they are there. */

@@ -48,6 +48,17 @@ export const findConsentScope = async (
     WHERE client_id = ${clientId} AND owner = ${owner}`)
   )?.scope
 
+/** Returns the persons of a scope who consented to a client. */
+export async function listConsentOwners(
+  from: Reader,
+  scope: Scope,
+  clientId: string,
+): Promise<number[]> {
+  const rows = await from.arrays(sql`SELECT owner FROM gh_consents
+    WHERE scope = ${scope} AND client_id = ${clientId}`)
+  return rows.map(([owner]) => Number(owner))
+}
+
 export interface StoredConsent extends Consent {
   readonly createdAt: number
 }
