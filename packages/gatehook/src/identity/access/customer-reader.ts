@@ -15,6 +15,10 @@ import { CUSTOMER_PREFIX, DEFAULT_CUSTOMER } from './administration.ts'
 export const customerOf = (id: string): string =>
   `gh_customers c ON c.id = ${id} AND c.deleting_since IS NULL`
 
+/** SQL that returns a column of the customer with this id, an expression; null if there is none. */
+export const selectOfCustomer = (column: string, id: string): string =>
+  `(SELECT c.${column} FROM gh_customers c WHERE c.id = ${id} AND c.deleting_since IS NULL)`
+
 /** SQL after JOIN: the customer `c` of a scope, with the columns of `customerOf`. */
 export const customerOfScope = (scope: string): string =>
   `gh_customers c ON c.no = ${scope} / 2 AND c.deleting_since IS NULL`

@@ -2,6 +2,7 @@
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { join, raw, sql } from '../../platform/storage/sql.ts'
 import { INSTALLATION_SCOPES } from './administration.ts'
+import { selectOfCustomer } from './customer-reader.ts'
 import { apiKeys } from './tables.ts'
 
 /**
@@ -98,12 +99,16 @@ const KEY_COLUMNS = Object.keys(apiKeys.columns)
 /** The columns by which a statement finds a key: its scope, then its id. */
 type KeyPlace = Pick<KeyRow, 'scope' | 'id'>
 
-/** Locks a key that is not revoked, by its id; `gh_api_key_secrets` leads to its scope. */
+/**
+ * Locks a key that is not revoked, by its id; `gh_api_key_secrets` leads to its scope. A customer
+ * that is being deleted has no keys.
+ */
 export async function lockKey(tx: Tx, id: string): Promise<KeyRow | undefined> {
   const place = await tx.get(sql`SELECT scope FROM gh_api_key_secrets WHERE key_id = ${id} LIMIT 1`)
   if (!place) return undefined
   return tx.lock<KeyRow>(sql`SELECT ${raw(KEY_COLUMNS.join(', '))} FROM gh_api_keys
-    WHERE scope = ${place.scope} AND id = ${id} AND revoked_at IS NULL`)
+    WHERE scope = ${place.scope} AND id = ${id} AND revoked_at IS NULL
+      AND ${raw(selectOfCustomer('no', 'customer'))} IS NOT NULL`)
 }
 
 export const insertKey = (tx: Tx, { scope, ...cells }: KeyRow) =>

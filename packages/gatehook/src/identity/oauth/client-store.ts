@@ -4,7 +4,7 @@ import { selectTargets } from '../../history/audit/reader.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
-import { customerOf } from '../access/customer-reader.ts'
+import { customerOf, selectOfCustomer } from '../access/customer-reader.ts'
 import type { CreatedCredential } from '../access/key-reader.ts'
 import type { IdTokenAlgorithm } from '../tokens/id-token.ts'
 import type { ClientSource, OauthClient } from './client.ts'
@@ -37,15 +37,18 @@ export interface ClientRow extends Row {
   readonly created_at: number
 }
 
+/** The condition that the customer of a client, if it has one, exists and is not being deleted. */
+const HAS_CUSTOMER = `(customer IS NULL OR ${selectOfCustomer('no', 'customer')} IS NOT NULL)`
+
 const byId = prepareStatement(
   `SELECT client_id, scope, customer, mode, name, redirect_uris, scopes, grant_types, public,
    jwks, jwks_uri, require_client_auth_on_refresh, first_party,
    id_token_signed_response_alg, source, blocked, used_at, created_at
-   FROM gh_clients WHERE client_id = ? AND deleted_at IS NULL`,
+   FROM gh_clients WHERE client_id = ? AND deleted_at IS NULL AND ${HAS_CUSTOMER}`,
 )
 const redirectUrisById = prepareStatement(
   `SELECT redirect_uris FROM gh_clients
-   WHERE client_id = ? AND deleted_at IS NULL AND blocked = 0`,
+   WHERE client_id = ? AND deleted_at IS NULL AND blocked = 0 AND ${HAS_CUSTOMER}`,
 )
 
 export const lockClient = (tx: Tx, id: string) => tx.lock<ClientRow>(byId([id]))
@@ -70,6 +73,7 @@ interface ClientWithCustomerRow extends ClientRow {
   readonly suspended: number | null
 }
 
+/** Returns a client; undefined if it was deleted, or if its customer was or is being deleted. */
 export const findClientWithCustomer = (from: Reader, id: string) =>
   from.get<ClientWithCustomerRow>(sql`SELECT a.client_id, a.scope, a.customer, a.mode,
     a.name, a.redirect_uris, a.scopes, a.grant_types, a.public, a.jwks, a.jwks_uri,
@@ -77,7 +81,8 @@ export const findClientWithCustomer = (from: Reader, id: string) =>
     a.source, a.blocked, a.used_at, a.created_at,
     c.suspended
     FROM gh_clients a LEFT JOIN ${raw(customerOf('a.customer'))}
-    WHERE a.client_id = ${id} AND a.deleted_at IS NULL`)
+    WHERE a.client_id = ${id} AND a.deleted_at IS NULL
+      AND (a.customer IS NULL OR c.id IS NOT NULL)`)
 
 /** Returns whether one of these rows, of clients or hosts, is blocked. */
 export async function isBlocked(from: Reader, ids: readonly string[]): Promise<boolean> {

@@ -189,7 +189,8 @@ export async function introspect(
     return respond({ active: true, token_type: 'Bearer', ...claims, scope })
   }
   const { info } = token
-  if (!info.isActive) return respond({ active: false })
+  const isActive = info.isActive && (await deps.tokens.hasActiveCustomer(info.customer))
+  if (!isActive) return respond({ active: false })
   return respond({
     active: true,
     token_type: 'refresh_token',
@@ -230,7 +231,7 @@ async function revokeToken(deps: IntrospectionDeps, actor: Actor, token: IssuedT
   const { tokens, db } = deps
   if (token.kind === 'access') {
     const { claims } = token
-    if (!(await tokens.isActive(claims))) return
+    if (await tokens.hasEnded(claims)) return
     const detail = { subject: claims.sub }
     await db.write(async (tx) => {
       await tokens.revokeAccessToken(tx, claims)

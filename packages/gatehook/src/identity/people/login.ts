@@ -96,7 +96,7 @@ export interface SignInApi {
   /**
    * Prevents the change of a person in the transaction that grants a session or a code; other
    * grants do not wait. Throws `invalid_credentials` if password, name, role or scopes changed
-   * since `signIn`.
+   * since `signIn`, or the customer was or is being deleted; `customer_suspended`.
    */
   confirm(tx: Tx, person: ConfirmedPerson): Promise<Person>
   /** Stores the instant of a sign-in with the password. */
@@ -143,7 +143,9 @@ export function createSignInApi(
         () => directory.find(tx, scope, id),
       )
       const isSame = credential?.revision === revision && credential.scope === scope
-      if (!row || !isSame || credential.disabled !== 0) throw invalidCredentials()
+      const isActive = isSame && credential.disabled === 0 && credential.suspended !== null
+      if (!row || !isActive) throw invalidCredentials()
+      if (credential.suspended !== 0) throw new Failure('customer_suspended')
       return toPerson(credential, row, directory, claims)
     },
     async recordSignIn(tx, { id }) {

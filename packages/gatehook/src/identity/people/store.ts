@@ -7,7 +7,7 @@ import {
   type Tx,
 } from '../../platform/storage/database.ts'
 import { join, prepareStatement, sql } from '../../platform/storage/sql.ts'
-import { customerOf } from '../access/customer-reader.ts'
+import { customerOf, selectOfCustomer } from '../access/customer-reader.ts'
 import { INSTALLATION, type NameReach } from './namespace.ts'
 
 export interface CredentialRow extends Row {
@@ -57,18 +57,26 @@ export const findByName = (from: Reader, resource: string, namespace: number, fo
 export const findById = (from: Reader, resource: string, id: number) =>
   from.get<AccountRow>(byId([resource, id]))
 
+const COLUMNS = `resource, id, scope, customer, mode, name, username, folded, namespace, password,
+  role, scopes, disabled, confirmed, revision, created_at`
 const credential = prepareStatement(
-  `SELECT resource, id, scope, customer, mode, name, username, folded, namespace, password,
-   role, scopes, disabled, confirmed, revision, created_at FROM gh_people
-   WHERE resource = ? AND id = ?`,
+  `SELECT ${COLUMNS} FROM gh_people WHERE resource = ? AND id = ?`,
 )
 
 export const lockCredential = (tx: Tx, resource: string, id: number) =>
   tx.lock<CredentialRow>(credential([resource, id]))
 
+/** Whether the customer of the credential is suspended; null if it was or is being deleted. */
+const heldCredential = prepareStatement(
+  `SELECT ${COLUMNS}, ${selectOfCustomer('suspended', 'customer')} AS suspended FROM gh_people
+   WHERE resource = ? AND id = ?`,
+)
+
 /** Returns a credential that nothing changes until the transaction ends; see `lockCredential`. */
 export async function holdCredential(tx: Tx, resource: string, id: number) {
-  const [row] = await tx.hold<CredentialRow>(credential([resource, id]))
+  const [row] = await tx.hold<CredentialRow & { readonly suspended: number | null }>(
+    heldCredential([resource, id]),
+  )
   return row
 }
 

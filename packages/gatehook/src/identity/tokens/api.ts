@@ -268,6 +268,10 @@ export interface Tokens {
   readIdTokenSubject(jwt: string): Promise<string | undefined>
   /** Returns whether claims are valid now, for any audience: a resource server may introspect. */
   isActive(claims: AccessTokenClaims): Promise<boolean>
+  /** Returns whether a customer exists, and is neither suspended nor being deleted. */
+  hasActiveCustomer(id: string): Promise<boolean>
+  /** Returns whether claims are valid no more, whatever happens to their customer. */
+  hasEnded(claims: AccessTokenClaims): Promise<boolean>
   /** Returns whether a token, its session or its client was revoked. */
   isRevoked(claims: AccessTokenClaims): boolean | Promise<boolean>
   /** Returns the scopes of a token that its client still has. */

@@ -40,6 +40,8 @@ interface TokenVerifier
     | 'readAccessToken'
     | 'readIdTokenSubject'
     | 'isActive'
+    | 'hasActiveCustomer'
+    | 'hasEnded'
     | 'resolveScopes'
   > {
   /** Evicts a customer or client that has changed; without an id, all of them. */
@@ -128,6 +130,16 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
     return isStillValid(token) ? token : verifyUncached(jwt, accepts)
   }
 
+  const hasActiveCustomer = async (id: string): Promise<boolean> =>
+    (await customers.find(id))?.suspended === false
+
+  const hasEnded = async (claims: AccessTokenClaims): Promise<boolean> => {
+    const accepts: Accepts = (aud) => audiences.all().some((audience) => isFor(aud, audience))
+    if (findInvalidClaim(claims, { issuer: issuer(), accepts }, clock.now())) return true
+    if ((await findPermissions(claims)) === null) return true
+    return revocations.isRevoked(claims)
+  }
+
   return {
     verifyAccessToken(jwt, path) {
       const token = verify(jwt, (aud) => isForPath(aud, audiences, path))
@@ -142,12 +154,10 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
     },
     readAccessToken,
     readIdTokenSubject: (jwt) => readIdTokenSubject(jwt, keys.findPublicKey, issuer()),
-    async isActive(claims) {
-      const accepts: Accepts = (aud) => audiences.all().some((audience) => isFor(aud, audience))
-      if (findInvalidClaim(claims, { issuer: issuer(), accepts }, clock.now())) return false
-      if ((await findPermissions(claims)) === null) return false
-      return !(await revocations.isRevoked(claims))
-    },
+    isActive: async (claims) =>
+      (await hasActiveCustomer(claims.customer)) && !(await hasEnded(claims)),
+    hasActiveCustomer,
+    hasEnded,
     resolveScopes: async (claims) =>
       remainingScopes(claims, (await findPermissions(claims)) ?? undefined),
     evict(id) {
