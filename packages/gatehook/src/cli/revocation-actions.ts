@@ -37,7 +37,7 @@ export interface Entry extends Partial<Pick<AuditRow, 'actor_kind' | 'actor_id' 
   readonly target: string
   /** Whether the row lacks its details. */
   readonly isErased?: boolean
-  /** Throws `ErasedDetail` if the row lacks them: what an action had changed is unknown. */
+  /** Throws `ErasedDetail` if the row lacks them: the change is unknown. */
   // biome-ignore lint/suspicious/noExplicitAny: each action has details of its own
   readonly detail: any
 }

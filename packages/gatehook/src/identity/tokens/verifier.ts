@@ -130,15 +130,8 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
     return isStillValid(token) ? token : verifyUncached(jwt, accepts)
   }
 
-  const hasActiveCustomer = async (id: string): Promise<boolean> =>
-    (await customers.find(id))?.suspended === false
-
-  const hasEnded = async (claims: AccessTokenClaims): Promise<boolean> => {
-    const accepts: Accepts = (aud) => audiences.all().some((audience) => isFor(aud, audience))
-    if (findInvalidClaim(claims, { issuer: issuer(), accepts }, clock.now())) return true
-    if ((await findPermissions(claims)) === null) return true
-    return revocations.isRevoked(claims)
-  }
+  const hasActiveCustomer = async (id: string) => (await customers.find(id))?.suspended === false
+  const hasEnded = createEndCheck(deps, findPermissions)
 
   return {
     verifyAccessToken(jwt, path) {
@@ -168,6 +161,19 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
       epoch++
       verifiedTokens.clear()
     },
+  }
+}
+
+/** Creates the function that says whether claims are valid no more, for any audience. */
+const createEndCheck = (
+  { clock, revocations, issuer, audiences }: TokenVerifierDeps,
+  findPermissions: (claims: AccessTokenClaims) => Promise<ClientPermissions | null | undefined>,
+) => {
+  const accepts: Accepts = (aud) => audiences.all().some((audience) => isFor(aud, audience))
+  return async (claims: AccessTokenClaims): Promise<boolean> => {
+    if (findInvalidClaim(claims, { issuer: issuer(), accepts }, clock.now())) return true
+    if ((await findPermissions(claims)) === null) return true
+    return revocations.isRevoked(claims)
   }
 }
 
