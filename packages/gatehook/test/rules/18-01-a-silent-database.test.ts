@@ -142,30 +142,48 @@ test('a statement that waits for a lock longer than 2 s is not cut off', async (
   await holding
 })
 
-test('a pool that cannot grow waits for its connections, in writes and in reads', async (t) => {
-  const url = new URL(await migratedUrl(t, 'postgres'))
-  const role = `limited_${process.pid}`
-  await queryAsAdmin(url.href, `CREATE ROLE ${role} LOGIN PASSWORD 'limited'`)
-  await queryAsAdmin(
-    url.href,
-    `GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role};
-    GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO ${role}; GRANT ALL ON SCHEMA public TO ${role}`,
-  )
-  t.after(async () => {
-    await queryAsAdmin(url.href, `DROP OWNED BY ${role}; DROP ROLE ${role}`)
+/** Lets a server refuse further connections; returns the statement that ends it. */
+const refusals = {
+  'a role at its limit': ({ role, open }: { role: string; open: number }) => [
+    `ALTER ROLE ${role} CONNECTION LIMIT ${open}`,
+    `ALTER ROLE ${role} CONNECTION LIMIT -1`,
+  ],
+  'a database that allows no connections': ({ database }: { database: string }) => [
+    `ALTER DATABASE ${database} ALLOW_CONNECTIONS false`,
+    `ALTER DATABASE ${database} ALLOW_CONNECTIONS true`,
+  ],
+}
+
+for (const [name, refuse] of Object.entries(refusals)) {
+  test(`${name}: requests wait for the connections that are open`, async (t) => {
+    const url = new URL(await migratedUrl(t, 'postgres'))
+    const database = url.pathname.slice(1)
+    const server = new URL('/postgres', url).href
+    const role = `limited_${database}`
+    await queryAsAdmin(url.href, `CREATE ROLE ${role} LOGIN PASSWORD 'limited'`)
+    await queryAsAdmin(
+      url.href,
+      `GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role};
+      GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO ${role};
+      GRANT ALL ON SCHEMA public TO ${role}`,
+    )
+    t.after(() => queryAsAdmin(url.href, `DROP OWNED BY ${role}; DROP ROLE ${role}`))
+    const limited = new URL(url)
+    limited.username = role
+    limited.password = 'limited'
+    const node = await openService(t, 'postgres', { url: limited.href, log: quietLog })
+    const path = await createOrder(node)
+    const count = `SELECT count(*) AS count FROM pg_stat_activity WHERE usename = '${role}'`
+    const [row] = await queryAsAdmin(url.href, count)
+    const [begin, end] = refuse({ role, database, open: Number(row!.count) })
+    await queryAsAdmin(server, begin!)
+    t.after(() => queryAsAdmin(server, end!))
+    for (let round = 0; round < 3; round++) {
+      const writes = Array.from({ length: 30 }, () => node.post('/api/v2/orders', ORDER))
+      const reads = Array.from({ length: 30 }, () => node.get(path))
+      const statuses = (await Promise.all([...writes, ...reads])).map(({ status }) => status)
+      assert.deepEqual(new Set(statuses), new Set([201, 200]))
+    }
+    assert.equal(await isAvailable(node), '1')
   })
-  const limited = new URL(url)
-  limited.username = role
-  limited.password = 'limited'
-  const node = await openService(t, 'postgres', { url: limited.href, log: quietLog })
-  const path = await createOrder(node)
-  const count = `SELECT count(*) AS count FROM pg_stat_activity WHERE usename = '${role}'`
-  const [open] = await queryAsAdmin(url.href, count)
-  await queryAsAdmin(url.href, `ALTER ROLE ${role} CONNECTION LIMIT ${open!.count}`)
-  for (let round = 0; round < 3; round++) {
-    const writes = Array.from({ length: 30 }, () => node.post('/api/v2/orders', ORDER))
-    const reads = Array.from({ length: 30 }, () => node.get(path))
-    const statuses = (await Promise.all([...writes, ...reads])).map(({ status }) => status)
-    assert.deepEqual(new Set(statuses), new Set([201, 200]))
-  }
-})
+}

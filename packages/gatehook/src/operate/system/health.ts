@@ -5,7 +5,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Database } from '../../platform/storage/database.ts'
-import { primaryFaults } from '../../platform/storage/primary-fault.ts'
+import { isPrimarySentence, primaryFaults } from '../../platform/storage/primary-fault.ts'
 import { writeSetting } from '../../platform/storage/settings.ts'
 import { sql } from '../../platform/storage/sql.ts'
 import { describeStorageFailure } from '../../platform/storage/storage-failure.ts'
@@ -26,8 +26,10 @@ export interface UnreadyReason extends Partial<DetailedReason> {
   readonly message: string
 }
 
-const detailed = (message: string, detail: string | undefined): string | DetailedReason =>
-  detail === undefined ? message : { message, detail }
+const detailed = (message: string, detail: string | undefined): string | DetailedReason => {
+  if (detail === undefined) return message
+  return isPrimarySentence(detail) ? detail : { message, detail }
+}
 
 /** Returns a reason as operators read it. */
 export const reasonForOperators = ({ check, message, detail }: UnreadyReason) => ({

@@ -12,12 +12,10 @@ import type {
   WatchedConnection,
 } from './followed-connection.ts'
 import {
-  hasState,
-  isConnectionLost,
   isPoolerReport,
   isPoolFull,
+  isRefusal,
   isServerFull,
-  isTlsFailure,
   markUnopened,
   primaryFaultOf,
 } from './postgres-errors.ts'
@@ -30,6 +28,7 @@ import { createServerWatch, type ServerWatch, SilentServerError } from './server
 const TRY_MS = 1_500
 /** The time that a server has to answer a probe. */
 const ANSWER_MS = 2_000
+const REFUSED = 'the database refuses further connections; those that are open serve requests'
 
 export interface ConnectionSource {
   readonly hosts: PostgresHosts
@@ -73,7 +72,7 @@ interface SourceOptions {
 export function createConnectionSource(options: SourceOptions): ConnectionSource {
   const { hosts, guard, log, newClient } = options
   const state = createFaultState(hosts, log)
-  const { lose, find, fault } = state
+  const { lose, find, fault, refuse, endRefusal } = state
   const hungListeners: (() => void)[] = []
   /** A pooler opens connections while it has none to the primary. */
   const isBehindPooler = () =>
@@ -89,10 +88,11 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
     followed.set(client, watches[hosts.current()]!.follow(connection, isLimited))
     return client
   }
-  const verify: ConnectionSource['verify'] = (client) =>
-    guard.verify(client, hosts.requiresPrimary, (processId) =>
-      followed.get(client)?.identify(processId),
-    )
+  const verify: ConnectionSource['verify'] = async (client) => {
+    const identify = (processId: number) => followed.get(client)?.identify(processId)
+    await guard.verify(client, hosts.requiresPrimary, identify)
+    endRefusal()
+  }
   const tryHosts = async <T>(open: () => Promise<T>): Promise<T> => {
     const startMs = wallClock.elapsedMs()
     for (let attempt = 1; ; attempt++) {
@@ -102,15 +102,17 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
         if (!isBehindPooler()) find()
         return opened
       } catch (error) {
+        const isServed = watches.some(({ hasOpen }) => hasOpen())
         // A full server or pool is not the fault of its host, and serves connections that are open.
-        if (isServerFull(error) && !watches.some(({ hasOpen }) => hasOpen())) lose(error)
+        if (isServerFull(error) && !isServed) lose(error)
         if (isPoolFull(error) || isServerFull(error)) throw error
         hosts.moveOn(host)
         const isLast = attempt >= hosts.count || wallClock.elapsedMs() - startMs >= TRY_MS
         if (!isLast) continue
         // No connection was tried, or the watch has cut it: its probes know the fault.
         const isSilent = error instanceof SilentServerError || watches[host]!.isSilent()
-        if (!isSilent) lose(error)
+        if (isServed && isRefusal(error)) refuse(error)
+        else if (!isSilent) lose(error)
         else if (!fault()) lose(new SilentServerError())
         markUnopened(error)
         throw error
@@ -143,8 +145,17 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
 function createFaultState({ label: database }: PostgresHosts, log: Log) {
   let fault: PrimaryFault | undefined
   let wasUsed = false
+  let isRefused = false
   return {
     fault: () => fault,
+    /** The open connections serve requests meanwhile, so that the database is not away. */
+    refuse(error: unknown) {
+      if (!isRefused) log.warn({ err: error, database }, REFUSED)
+      isRefused = true
+    },
+    endRefusal() {
+      isRefused = false
+    },
     lose(error: unknown) {
       const isFirst = fault === undefined
       fault = primaryFaultOf(error)
@@ -256,8 +267,7 @@ async function probeServer(
     // Behind a pooler, transactions set it.
     return isPooled ? { ...answer, limitMs: STATEMENT_MS } : answer
   } catch (error) {
-    const isAnswer = (hasState(error) && !isConnectionLost(error)) || isTlsFailure(error)
-    if (isAnswer) return {}
+    if (isRefusal(error)) return {}
     onFault(error)
     return undefined
   } finally {

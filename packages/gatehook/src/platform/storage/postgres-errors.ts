@@ -142,7 +142,7 @@ export const beginErrorOf = (error: unknown): unknown =>
   isUnsupported(error) ? new StandbyError() : error
 
 /** Whether TLS failed: the certificate is not trusted, or the server has no TLS. */
-export const isTlsFailure = (error: unknown): boolean =>
+const isTlsFailure = (error: unknown): boolean =>
   TLS_CODE.test(codeOf(error)) || TLS_TEXT.test(messageOf(error))
 
 /** Errors of connections that could not be opened: no statement has caused them. */
@@ -163,6 +163,14 @@ export const isServerFull = (error: unknown): boolean =>
 /** Whether no further connection opened, while those that are open may be usable. */
 export const cannotGrow = (error: unknown): boolean =>
   isServerFull(error) || OPENING_TIMEOUT_TEXT.test(messageOf(error))
+
+/** Whether a server, or the node for want of trust, refuses a connection that opens. */
+export const isRefusal = (error: unknown): boolean =>
+  (hasState(error) && !isConnectionLost(error) && !isStandby(error)) || isTlsFailure(error)
+
+/** Whether a connection outside the pool could not be opened, while open ones may be usable. */
+export const isOpeningRefused = (error: unknown): boolean =>
+  cannotGrow(error) || (isUnopened(error) && isRefusal(error))
 
 /** Of sockets, of the watch of a server, and of pg; the last one is that of `query_timeout`. */
 const SILENT_TEXT = /^(timeout ex|Connection terminated due to|Query read timeout)/
@@ -191,7 +199,7 @@ function readText(thrown: unknown, name: TextMember): string {
 }
 
 /** Whether a server has sent the error: it has a state of five characters. */
-export const hasState = (error: unknown): boolean => /^[0-9A-Z]{5}$/.test(codeOf(error))
+const hasState = (error: unknown): boolean => /^[0-9A-Z]{5}$/.test(codeOf(error))
 
 /**
  * Returns the state of an error that a server has sent, and the function that raised it; no values.

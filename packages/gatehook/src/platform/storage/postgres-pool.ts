@@ -5,7 +5,7 @@
 import type { ClientBase, Pool, PoolClient, PoolConfig } from 'pg'
 import { wallClock } from '../../kernel/clock.ts'
 import { type ConnectionSource, logBrokenConnection } from './connection-source.ts'
-import { cannotGrow } from './postgres-errors.ts'
+import { cannotGrow, isRefusal } from './postgres-errors.ts'
 
 /**
  * An unused connection of the pool closes after this time. Most periodic writes of a node are more
@@ -67,7 +67,8 @@ export function openPool(
         return await pool.connect()
       } catch (error) {
         const isLate = wallClock.elapsedMs() - startMs > PAUSE_MS
-        if (!cannotGrow(error) || openCount === 0 || isLate) throw error
+        const isRefused = cannotGrow(error) || isRefusal(error)
+        if (!isRefused || openCount === 0 || isLate) throw error
         pauseGrowth()
       }
     }

@@ -17,9 +17,9 @@ import { type BatchStatement, sendBatch } from './postgres-batch.ts'
 import {
   beginErrorOf,
   cannotBeOpened,
-  cannotGrow,
   isConnectionLost,
   isLockTimeout,
+  isOpeningRefused,
   isStalePlan,
   StandbyError,
   translatePostgresError,
@@ -245,7 +245,7 @@ function createRead(
         return (await lane.use(send, () => lanes.noteBlocked(statement.text))).rows
       } catch (error) {
         if (isStalePlan(error)) lane.drop()
-        const isElsewhere = cannotGrow(error) && lanes.pauseGrowth()
+        const isElsewhere = isOpeningRefused(error) && lanes.pauseGrowth()
         // Another statement of its lane waited for a lock.
         const isBehind = isLockTimeout(error) && wallClock.elapsedMs() - startMs < LEAST_LOCK_MS
         const isRepeated = isElsewhere || isBehind || isConnectionLost(error) || isStalePlan(error)

@@ -44,6 +44,10 @@ export const primaryFaults = {
 
 export type PrimaryFault = keyof typeof primaryFaults
 
+const SENTENCES: ReadonlySet<string> = new Set(Object.values(primaryFaults))
+
+export const isPrimarySentence = (text: string): boolean => SENTENCES.has(text)
+
 const OF_POOLER: Partial<Record<PrimaryFault, PrimaryFault>> = {
   refused: 'pooler_refused',
   full: 'pooler_full',
