@@ -15,6 +15,7 @@ import {
 import type { Monitoring } from '../operate/monitoring/monitoring.ts'
 import { versionNoticeRoutes } from '../operate/monitoring/version-notices.ts'
 import { searchRoute } from '../operate/search/routes.ts'
+import type { FullServer } from '../operate/system/full-server.ts'
 import { JobLog } from '../operate/system/job-log.ts'
 import type { LockHolders } from '../operate/system/lock-holders.ts'
 import { readCertificateEnd } from '../operate/system/machine-facts.ts'
@@ -37,6 +38,7 @@ export interface ConsoleApiAssembly {
   readonly deliveries: Pick<Deliveries, 'figures'>
   readonly readiness: Readiness
   readonly lockHolders: LockHolders
+  readonly fullServer: FullServer
   readonly administration: Administration
   readonly list: Lister
   readonly mailOutbox: MailOutbox
@@ -70,6 +72,7 @@ export function assembleConsoleApi(
     certificateEnd: () => readCertificateEnd(config.tlsCert ?? undefined),
     jobTimeoutMs: (name) => catalog.service.jobs.find((job) => job.name === name)?.timeoutMs,
     lockHolders: assembly.lockHolders.list,
+    fullServer: assembly.fullServer.current,
     flushUsage: versioning.flush,
     nodes: nodes.registry,
   })

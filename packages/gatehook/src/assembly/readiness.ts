@@ -2,6 +2,7 @@
 import { unawaited } from '../kernel/unawaited.ts'
 import { isHeld } from '../operate/restore/state.ts'
 import { createDurability } from '../operate/system/durability.ts'
+import { createFullServer, type FullServer } from '../operate/system/full-server.ts'
 import {
   databaseCheck,
   drainCheck,
@@ -24,6 +25,7 @@ import type { SecretsComponent } from './secrets.ts'
 export interface ReadinessComponent extends Required<Pick<Component, 'metrics' | 'polled'>> {
   readonly readiness: Readiness
   readonly lockHolders: LockHolders
+  readonly fullServer: FullServer
   /** Faults that the node tolerates. */
   readonly warnings: HealthChecks
 }
@@ -55,6 +57,7 @@ export function assembleReadiness(
 ): ReadinessComponent {
   const durability = createDurability({ db, clock, durability: config.durability, log })
   const lockHolders = createLockHolders({ db, clock, log })
+  const fullServer = createFullServer({ db, clock, log })
   const read = {
     database: databaseCheck(db),
     migrations: migrationCheck(db),
@@ -80,19 +83,22 @@ export function assembleReadiness(
   return {
     readiness,
     lockHolders,
+    fullServer,
     warnings: {
       clock: clockDifference.warning,
       certificate: certificateWarning({ file: config.tlsCert ?? undefined, clock, log }),
       rejections: () => (unawaited.total() > 0 ? UNAWAITED_WARNING : undefined),
       locks: lockHolders.warning,
+      connections: fullServer.warning,
       restore: () => (isHeld(restore.current()) ? HELD_WARNING : undefined),
     },
-    polled: [...clockDifference.polled, ...durability.polled, ...lockHolders.polled],
+    polled: [clockDifference, durability, lockHolders, fullServer].flatMap(({ polled }) => polled),
     metrics: [
       clockDifference.metric,
       ...primaryMetrics(primaryFault),
       durability.metric,
       lockHolders.metric,
+      fullServer.metric,
       unawaitedMetric,
       ...readinessMetrics(readiness),
     ],

@@ -54,7 +54,7 @@ export async function openNodes(t: Parameters<typeof openForTest>[0]) {
     const none = () => undefined
     const sources = {
       ...{ db, monitoring: db, clock, versions: () => [], isAway: () => false },
-      ...{ nodes: registry, lastCause: none, lockHolders: () => [] },
+      ...{ nodes: registry, lastCause: none, lockHolders: () => [], fullServer: none },
     }
     const read = createAttentionReader({ ...sources, certificateEnd: none, jobTimeoutMs: none })
     return (await read()) as unknown as NodeItem[]

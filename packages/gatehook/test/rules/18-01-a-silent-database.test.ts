@@ -167,7 +167,6 @@ for (const [name, refuse] of Object.entries(refusals)) {
       GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO ${role};
       GRANT ALL ON SCHEMA public TO ${role}`,
     )
-    t.after(() => queryAsAdmin(url.href, `DROP OWNED BY ${role}; DROP ROLE ${role}`))
     const limited = new URL(url)
     limited.username = role
     limited.password = 'limited'
@@ -177,7 +176,10 @@ for (const [name, refuse] of Object.entries(refusals)) {
     const [row] = await queryAsAdmin(url.href, count)
     const [begin, end] = refuse({ role, database, open: Number(row!.count) })
     await queryAsAdmin(server, begin!)
-    t.after(() => queryAsAdmin(server, end!))
+    t.after(async () => {
+      await queryAsAdmin(server, end!)
+      await queryAsAdmin(url.href, `DROP OWNED BY ${role}; DROP ROLE ${role}`)
+    })
     for (let round = 0; round < 3; round++) {
       const writes = Array.from({ length: 30 }, () => node.post('/api/v2/orders', ORDER))
       const reads = Array.from({ length: 30 }, () => node.get(path))

@@ -31,7 +31,7 @@ function openSources() {
     ...{ db: db as unknown as Reader, monitoring: db as unknown as Reader },
     clock: { now: () => state.now, elapsedMs: () => state.now },
     ...{ versions: () => [], lockHolders: () => [LOCK], isAway: () => state.answer !== answers },
-    ...{ lastCause: none, certificateEnd: none, jobTimeoutMs: none },
+    ...{ fullServer: none, lastCause: none, certificateEnd: none, jobTimeoutMs: none },
     nodes: { own: async () => own as unknown as NodeState, listOthers: list, listEnded: list },
   }
   return { state, sources }

@@ -34,6 +34,7 @@ eachMigrated('server errors have the cause of the latest, and end', async (db) =
   const clock = { now: () => state.now, elapsedMs: () => state.now }
   const readAttention = createAttentionReader({
     ...{ db, monitoring: db, clock, versions: () => [], lockHolders: () => [] },
+    fullServer: () => undefined,
     ...{ nodes: registryOf(db, clock), isAway: () => false },
     ...{ certificateEnd: () => undefined, jobTimeoutMs: () => undefined },
     lastCause: () => state.own,

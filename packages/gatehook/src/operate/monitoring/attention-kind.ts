@@ -3,6 +3,7 @@ import type { Calendar } from '../../declare/versions/calendar.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Reader } from '../../platform/storage/database.ts'
+import type { FullServer } from '../system/full-server.ts'
 import type { HeldLock } from '../system/lock-holders.ts'
 import type { ErrorCause } from './attention-store.ts'
 import type { NodeRegistry } from './nodes.ts'
@@ -22,6 +23,8 @@ export interface AttentionSources {
   readonly nodes: Pick<NodeRegistry, 'own' | 'listOthers' | 'listEnded'>
   /** Returns the sessions for whose locks statements wait. */
   readonly lockHolders: () => readonly HeldLock[]
+  /** Returns the connections of a server of the database that has none left. */
+  readonly fullServer: FullServer['current']
   /** Returns the cause of the last failure of a caller's request at this node, if it has one. */
   readonly lastCause: () => ErrorCause | undefined
   /** Returns the end of the certificate of this node, in epoch milliseconds. */

@@ -17,6 +17,7 @@ import {
 import { listHeld } from '../../outbound/emissions/store.ts'
 import { isHeld, readRestoreState } from '../restore/state.ts'
 import { CERTIFICATE_LEFT_MIN_MS } from '../system/machine-facts.ts'
+import { fullServer } from './attention-connections.ts'
 import { failedJobs, failingJobs, longJobs } from './attention-jobs.ts'
 import { expiringKeys, limitedKeys, movedKeys, refusedKeys } from './attention-keys.ts'
 import {
@@ -256,6 +257,7 @@ const SHARED: AttentionKinds = {
   'other nodes': otherStates,
   'failed starts': failedStarts,
   'held locks': heldLocks,
+  connections: fullServer,
   'audit chain': setBackAudits,
   certificate: expiringCertificate,
   'server errors': serverErrors,

@@ -41,6 +41,7 @@ export interface ConsoleApiOptions {
   readonly certificateEnd: AttentionSources['certificateEnd']
   readonly jobTimeoutMs: AttentionSources['jobTimeoutMs']
   readonly lockHolders: AttentionSources['lockHolders']
+  readonly fullServer: AttentionSources['fullServer']
   /** Stores the counts of versions. */
   readonly flushUsage: () => Promise<void>
   readonly nodes: AttentionSources['nodes']
@@ -72,6 +73,7 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
     certificateEnd: options.certificateEnd,
     jobTimeoutMs: options.jobTimeoutMs,
     lockHolders: options.lockHolders,
+    fullServer: options.fullServer,
     lastCause: () => recorder.lastCause(),
   })
   const itemOf = (record: ListedRequest) => requestItem(record, NO_HINTS)

@@ -221,6 +221,18 @@ const KINDS: Readonly<Record<string, Words>> = {
     ),
     link: () => ['Requests', href('/console/requests', { status: '5xx', range: '15m' })],
   },
+  database_full: {
+    word: 'Full',
+    sentence: (row) => (
+      <>
+        The server of the database has {count(fact(row, 'used'), 'connection')} of{' '}
+        {number(fact(row, 'limit'))} in use, {number(fact(row, 'of_application'))} by{' '}
+        <b>{textFact(row, 'application') || 'a program without a name'}</b>. A node that starts
+        waits for one.
+      </>
+    ),
+    link: () => ['Open', href('/console/system')],
+  },
   key_limited: {
     word: 'Limited',
     sentence: (row) => (

@@ -1,0 +1,71 @@
+/**
+ * Whether the server of PostgreSQL has connections left, as the polls of the node read it. While it
+ * has none, a node that starts cannot store why it waits: those that run name the reason.
+ */
+import type { Clock } from '../../kernel/clock.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Database } from '../../platform/storage/database.ts'
+import {
+  describeFullServer,
+  parseServerConnections,
+  type ServerConnections,
+  selectServerConnections,
+} from '../../platform/storage/server-connections.ts'
+import type { PolledValue } from '../../platform/storage/shared-poll.ts'
+import type { Metric } from '../../platform/telemetry/metric.ts'
+import type { HealthCheck } from './health.ts'
+
+/** A full server is listed for this time after the last poll that met it: clients come and go. */
+const LISTED_MS = 10_000
+
+interface FullServerState extends ServerConnections {
+  /** When the first poll met it; epoch milliseconds. */
+  readonly sinceMs: number
+}
+
+export interface FullServer {
+  readonly polled: readonly PolledValue[]
+  /** Returns the connections of a full server; undefined if some are left. */
+  current(): FullServerState | undefined
+  /** A warning for `/readyz`; operators read which program has the connections. */
+  readonly warning: HealthCheck
+  readonly metric: Metric
+}
+
+interface FullServerOptions {
+  readonly db: Pick<Database, 'name'>
+  readonly clock: Pick<Clock, 'now' | 'elapsedMs'>
+  readonly log: Log
+}
+
+export function createFullServer({ db, clock, log }: FullServerOptions): FullServer {
+  let last: ServerConnections | undefined
+  let full: { readonly state: FullServerState; readonly metMs: number } | undefined
+  const current = () =>
+    full && clock.elapsedMs() - full.metMs <= LISTED_MS ? full.state : undefined
+  const select = selectServerConnections(db)
+  const receive: PolledValue['receive'] = (value) => {
+    last = parseServerConnections(value)
+    if (last.used < last.limit) return
+    const former = current()
+    if (!former) log.warn({ connections: last }, describeFullServer(last))
+    const sinceMs = former?.sinceMs ?? clock.now()
+    full = { state: { ...last, sinceMs }, metMs: clock.elapsedMs() }
+  }
+  return {
+    polled: select ? [{ select: () => select, receive }] : [],
+    current,
+    warning() {
+      const state = current()
+      if (!state) return undefined
+      const message = 'The server of the database has no connection left for further clients.'
+      return { message, detail: describeFullServer(state) }
+    },
+    metric: {
+      name: 'gatehook_database_connections_left',
+      help: 'Connections that the server of PostgreSQL had left for further clients.',
+      type: 'gauge',
+      read: () => (last ? [{ value: Math.max(0, last.limit - last.used) }] : []),
+    },
+  }
+}

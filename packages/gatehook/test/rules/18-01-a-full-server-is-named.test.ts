@@ -1,0 +1,79 @@
+/** §18.1: nodes that run name a server that has no connection left for those that start. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import pg from 'pg'
+import { eventually } from '../../../../test/rig/eventually.ts'
+import { createDatabase, startPostgres } from '../../../../test/rig/postgres.ts'
+import { openService } from '../../../../test/rig/service.ts'
+import type { Log } from '../../src/kernel/log.ts'
+import { createFullServer } from '../../src/operate/system/full-server.ts'
+import { adminOf } from '../monitoring/admin.ts'
+
+const WITHIN_MS = 60_000
+const CONNECTIONS_MAX = 40
+/** Of superusers. */
+const RESERVED = 3
+
+/** Takes all connections that a server has left. */
+async function fill(t: TestContext, connectionString: string) {
+  for (let n = 0; n < CONNECTIONS_MAX; n++) {
+    const client = new pg.Client({ connectionString, application_name: 'report' })
+    client.on('error', () => undefined)
+    const isOpen = await client.connect().then(
+      () => true,
+      () => false,
+    )
+    if (!isOpen) return
+    t.after(() => client.end())
+  }
+}
+
+test('attention, readiness and metrics name a full server and its largest program', async (t) => {
+  const server = await startPostgres(['fsync=off', `max_connections=${CONNECTIONS_MAX}`])
+  t.after(() => server.stop())
+  const url = await createDatabase(server.url)
+  const node = await openService(t, 'postgres', { url })
+  const admin = await adminOf(node)
+  await node.app.work()
+  assert.doesNotMatch((await node.get('/readyz')).text, /"connections"/)
+  await fill(t, url)
+  const readItems = async () => {
+    const { status, body } = await admin.get('/admin/attention')
+    assert.equal(status, 200)
+    return body.data.filter(({ kind }: { kind: string }) => kind === 'database_full')
+  }
+  const [item] = await eventually(readItems, ({ length }) => length === 1, WITHIN_MS)
+  const { used, limit, application, of_application } = item.facts
+  assert.deepEqual([limit, application], [CONNECTIONS_MAX - RESERVED, 'report'])
+  assert.ok(used >= limit && of_application > 0 && of_application <= used)
+  const probe = await node.as(undefined).get('/readyz')
+  assert.equal(probe.status, 200, 'the open connections serve')
+  assert.match(probe.text, /"check":"connections","message":"The server of the database has no/)
+  assert.doesNotMatch(probe.text, /report/, 'any caller reads probes')
+  assert.match((await node.get('/metrics')).text, /gatehook_database_connections_left 0\n/)
+})
+
+test('a full server is listed until 10 s after the last poll that met it', () => {
+  let nowMs = 1_000
+  const clock = { now: () => nowMs, elapsedMs: () => nowMs }
+  const lines: unknown[] = []
+  const log = { warn: (...line: unknown[]) => lines.push(line) } as unknown as Log
+  const { polled, current } = createFullServer({ db: { name: 'postgres' }, clock, log })
+  const receive = (used: number) =>
+    polled[0]!.receive(
+      JSON.stringify({ used, limit: 10, application: '', ofApplication: used }),
+      nowMs,
+    )
+  receive(9)
+  assert.equal(current(), undefined)
+  receive(10)
+  nowMs = 9_000
+  receive(11)
+  receive(9)
+  nowMs = 19_000
+  assert.equal(current()?.sinceMs, 1_000)
+  assert.equal(lines.length, 1)
+  nowMs = 19_001
+  assert.equal(current(), undefined)
+  assert.deepEqual(createFullServer({ db: { name: 'sqlite' }, clock, log }).polled, [])
+})
