@@ -24,6 +24,8 @@ export interface AuditEntry {
    * with the customer (§18.11). Default: the scope of the actor.
    */
   readonly scope?: number | undefined
+  /** The id of the row, for an operation that an earlier commit may have recorded. */
+  readonly id?: string | undefined
   /** Further facts; never a secret. */
   readonly detail?: Readonly<Record<string, unknown>>
 }
@@ -73,6 +75,9 @@ export interface AuditContext {
   readonly trail: AuditSigner
 }
 
+export const createAuditId = (nowMs: number, random: Random): string =>
+  createTimeOrderedId('aud_', nowMs, random)
+
 /**
  * Records one operation and returns the id of its row. The row is stored if and only if the
  * caller's transaction commits, and is appended to the chain after that.
@@ -85,7 +90,7 @@ export async function recordAudit(
   const { actor } = entry
   const at = clock.now()
   const content = {
-    id: createTimeOrderedId('aud_', at, random),
+    id: entry.id ?? createAuditId(at, random),
     at,
     actor_kind: actor.kind,
     actor_id: actor.id,

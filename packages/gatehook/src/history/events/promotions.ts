@@ -6,9 +6,9 @@
 import { startInterval } from '../../kernel/interval.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { RecentItems } from '../../kernel/recent-items.ts'
-import type { Database, Promotion } from '../../platform/storage/database.ts'
+import { ConstraintError, type Database, type Promotion } from '../../platform/storage/database.ts'
 import type { Metric } from '../../platform/telemetry/metric.ts'
-import { type AuditContext, recordAudit } from '../audit/store.ts'
+import { type AuditContext, createAuditId, recordAudit } from '../audit/store.ts'
 import { findLostEvents, type RecentEvent } from './lost-events.ts'
 
 const RETRY_MS = 1_000
@@ -55,6 +55,11 @@ export function followPromotions({ db, log, report }: PromotionFollower): () => 
   })
 }
 
+/** The first commit has recorded the row. */
+function ignoreRecorded(error: unknown): void {
+  if (!(error instanceof ConstraintError && error.kind === 'unique')) throw error
+}
+
 interface EventLossReport extends AuditContext {
   readonly db: Database
   readonly log: Log
@@ -62,17 +67,23 @@ interface EventLossReport extends AuditContext {
   readonly recent: RecentItems<RecentEvent>
 }
 
-/** Returns the report of committed events, as one row of the audit trail for each node. */
+/**
+ * Returns the report of committed events, as one row of the audit trail for each node. A commit
+ * whose outcome is unknown is repeated with the same row.
+ */
 export function reportLostEvents({ db, log, recent, ...context }: EventLossReport) {
   let events: readonly RecentEvent[] = []
+  let id: string | undefined
   return async ({ from, to }: Promotion): Promise<void> => {
     events = [...events, ...recent.take()]
     const lost = await findLostEvents(db, events)
     const listed = lost.slice(0, LISTED_MAX).map(({ id, type }) => ({ id, type }))
     const detail = { from, to, lost_events: lost.length, events: listed }
     const actor = { kind: 'system', id: 'database' } as const
-    const entry = { actor, action: 'database.promoted', target: 'installation', detail }
-    await db.write((tx) => recordAudit(tx, entry, context))
+    id ??= createAuditId(context.clock.now(), context.random)
+    const entry = { actor, action: 'database.promoted', target: 'installation', detail, id }
+    await db.write((tx) => recordAudit(tx, entry, context)).catch(ignoreRecorded)
+    id = undefined
     events = []
     if (lost.length === 0) return
     log.warn(detail, 'the promoted standby lacks commits that this node had acknowledged')
