@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLineLog, createLog, redactUrl, relayLine } from './log.ts'
+import { batchLines, createLineLog, createLog, redactUrl, relayLine } from './log.ts'
 
 test('the values of secret parameters are removed, in any spelling of their names', () => {
   const cases: [string, string][] = [
@@ -93,4 +93,34 @@ test('a line of another thread keeps the cause that it names', () => {
     [level, msg, err.type, err.message, detail.message],
     ['warn', 'it broke', 'Error', 'read ECONNRESET', 'b'],
   )
+})
+
+test('lines that the output drops are counted in the next one that it takes', async () => {
+  const texts: string[] = []
+  const listeners: (() => void)[] = []
+  let isFull = false
+  const output = {
+    on: (_: string, listener: () => void) => listeners.push(listener),
+    write(text: string) {
+      if (isFull) for (const listener of listeners) listener()
+      else texts.push(text)
+    },
+    flush() {},
+  }
+  const { write, flush } = batchLines(output as unknown as Parameters<typeof batchLines>[0])
+  const writeAll = (...lines: string[]) => {
+    for (const line of lines) write(`${line}\n`)
+    flush()
+  }
+  writeAll('1')
+  isFull = true
+  writeAll('2', '3')
+  writeAll('4')
+  isFull = false
+  writeAll('5')
+  writeAll('6')
+  assert.deepEqual([texts[0], texts[2], texts.length], ['1\n', '6\n', 3])
+  const [dropped, last] = texts[1]!.split('\n')
+  assert.equal(last, '5')
+  assert.equal(JSON.parse(dropped!).lines, 3)
 })

@@ -128,6 +128,9 @@ const BUFFER_BYTES = 65_536
 /** The lines of an idle service are written after this time, before the buffer is full. */
 const FLUSH_MS = 250
 
+/** Lines that wait for the reader of standard output; further ones are counted and dropped. */
+const WAITING_BYTES_MAX = 32 * 2 ** 20
+
 let opened: pino.DestinationStream | undefined
 
 /** The logs of a process share one stream, and its listener at the exit. */
@@ -139,6 +142,7 @@ function openStandardOutput(): pino.DestinationStream {
     sync: false,
     minLength: BUFFER_BYTES,
     maxWrite: 2 * BUFFER_BYTES,
+    maxLength: WAITING_BYTES_MAX,
     periodicFlush: FLUSH_MS,
   })
   return batchLines(output)
@@ -148,12 +152,25 @@ function openStandardOutput(): pino.DestinationStream {
  * Passes the lines of one turn of the event loop to pino as one text. For a single line, pino
  * spends four times as long on counting its bytes as on the rest.
  */
-function batchLines(output: ReturnType<typeof pino.destination>) {
+export function batchLines(
+  output: Pick<ReturnType<typeof pino.destination>, 'on' | 'write' | 'flush'>,
+) {
   let lines = ''
+  let droppedCount = 0
+  let isDropped = false
+  output.on('drop', () => {
+    isDropped = true
+  })
+  /** Writes a text, or drops all of it. */
+  const write = (text: string) => {
+    isDropped = false
+    output.write(droppedCount > 0 ? droppedLine(droppedCount) + text : text)
+    droppedCount = isDropped ? droppedCount + text.split('\n').length - 1 : 0
+  }
   const pass = () => {
     const text = lines
     lines = ''
-    if (text !== '') output.write(text)
+    if (text !== '') write(text)
   }
   process.prependListener('exit', pass) // before the listener of pino, which writes its buffer
   return {
@@ -168,6 +185,10 @@ function batchLines(output: ReturnType<typeof pino.destination>) {
     },
   }
 }
+
+const droppedLine = (count: number): string =>
+  `{"level":"warn"${timeMember()},"lines":${count},"msg":"standard output was not read, and ` +
+  'lines of the log were dropped"}\n'
 
 /** Names of headers, members and parameters that contain credentials, in any module. */
 const CREDENTIAL_NAME =
