@@ -5,6 +5,7 @@ import { migratedUrl } from '../../../../test/rig/databases.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { resource } from '../../src/declare/resources/resource.ts'
 import { service } from '../../src/declare/resources/service.ts'
+import { findDifferences } from '../../src/operate/monitoring/node-differences.ts'
 import { f } from '../../src/protocol/fields/f.ts'
 import { adminOf } from '../monitoring/admin.ts'
 import { openNodes } from '../monitoring/nodes.ts'
@@ -114,3 +115,15 @@ test('System and attention compare the options and declarations of nodes [postgr
     ['node_options_differ', 'node_declarations_differ'],
   )
 })
+
+test('an option that a node does not set has its default', () => {
+  const nodeOf = (name: string, options: object) =>
+    ({ name, state: 'ready', options, declaration: {}, ...SECRETS, columns: {} }) as never
+  const replica = nodeOf('api-1', { GATEHOOK_DURABILITY: 'replica' })
+  assert.deepEqual(findDifferences([replica, nodeOf('api-2', {})])[0]?.values, [
+    { value: 'replica', nodes: ['api-1'] },
+    { value: 'local', nodes: ['api-2'] },
+  ])
+})
+
+const SECRETS = { secrets: { keyId: 'k', digests: {} } }

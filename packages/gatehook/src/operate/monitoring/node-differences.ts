@@ -1,4 +1,5 @@
 /** Compares the options and declarations of nodes that run. Pure. */
+import { defaultOfVariable } from '../../platform/config/describe.ts'
 import type { NodeState } from './nodes.ts'
 
 /** An option, or a part of the declaration, that nodes have differently. */
@@ -21,7 +22,7 @@ export function findDifferences(nodes: readonly NodeState[]): NodeDifference[] {
   const comparable = running.filter(({ secrets }) => secrets.keyId === first.secrets.keyId)
   const secret = groupByValue(comparable, ({ secrets }) => secrets.digests)
   return [
-    ...groupByValue(running, ({ options }) => options).map(option),
+    ...groupByValue(running, ({ options }) => options, defaultOfVariable).map(option),
     ...secret.map(option).map(withoutValues),
     ...groupByValue(running, ({ declaration }) => declaration).map(
       ({ name, values }): NodeDifference => ({
@@ -50,17 +51,18 @@ const withoutValues = (difference: NodeDifference): NodeDifference => ({
   values: difference.values.map(({ nodes }) => ({ value: null, nodes })),
 })
 
-/** The value of an option that is not set, and of a part that a node does not declare. */
+/** The value of an option without a default, and of a part that a node does not declare. */
 const ABSENT = 'none'
 
 /** Returns the names whose values differ. */
 function groupByValue(
   nodes: readonly NodeState[],
   read: (node: NodeState) => Readonly<Record<string, string>>,
+  defaultOf: (name: string) => string | null = () => null,
 ): DifferentValues[] {
   const names = new Set(nodes.flatMap((node) => Object.keys(read(node))))
   return [...names].sort().flatMap((name) => {
-    const groups = Map.groupBy(nodes, (node) => read(node)[name] ?? ABSENT)
+    const groups = Map.groupBy(nodes, (node) => (read(node)[name] ?? defaultOf(name)) || ABSENT)
     if (groups.size < 2) return []
     const values = [...groups].map(([value, members]) => ({
       value,

@@ -30,13 +30,23 @@ export const describeConfig = (config: Config): DescribedOption[] =>
 export const sharedOptions = (config: Config): Record<string, string> =>
   Object.fromEntries(
     optionList.flatMap(([name, option]) => {
-      const { fallback, kind } = option
       const value = formatValue(option, config[name])
-      const fallbackValue = fallback === null ? null : kind.parse(fallback)
-      const isDefault = value === formatValue(option, fallbackValue as Config[OptionName])
+      const isDefault = value === defaultOf(option)
       return option.perNode || value === null || isDefault ? [] : [[option.env, value]]
     }),
   )
+
+function defaultOf(option: Option): string | null {
+  const { fallback, kind } = option
+  const value = fallback === null ? null : kind.parse(fallback)
+  return formatValue(option, value as Config[OptionName])
+}
+
+/** Returns the default of a variable; null if it has none. */
+export function defaultOfVariable(variable: string): string | null {
+  const entry = optionList.find(([, { env }]) => env === variable)
+  return entry ? defaultOf(entry[1]) : null
+}
 
 /** Returns the secrets that are set and that all nodes should share, by variable. */
 export const sharedSecrets = (config: Config): (readonly [variable: string, secret: string])[] =>
