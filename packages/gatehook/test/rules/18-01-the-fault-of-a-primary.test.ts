@@ -30,6 +30,13 @@ const takeConnections: Inject = async ({ server }) => {
   await queryAsAdmin(server.url, `SELECT pg_terminate_backend(pid) ${sessions}`)
   return () => queryAsAdmin(server.url, `ALTER ROLE ${ROLE} CONNECTION LIMIT -1`)
 }
+const allowNone: Inject = async ({ server }) => {
+  const name = `d${databases}`
+  await queryAsAdmin(server.url, `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
+  const sessions = `FROM pg_stat_activity WHERE datname = '${name}'`
+  await queryAsAdmin(server.url, `SELECT pg_terminate_backend(pid) ${sessions}`)
+  return () => queryAsAdmin(server.url, `ALTER DATABASE ${name} ALLOW_CONNECTIONS true`)
+}
 const freezePooler: Inject = ({ pooler }) => pooler!.freeze()
 const endPooler: Inject = async ({ pooler }) => {
   await pooler!.end()
@@ -50,6 +57,7 @@ const cases: readonly (readonly [Route, string, Inject, PrimaryFault])[] = [
   ['without a pooler', 'a frozen server', freezeServer, 'silent'],
   ['without a pooler', 'a server that ended', endServer, 'refused'],
   ['without a pooler', 'a server without a free connection', takeConnections, 'full'],
+  ['without a pooler', 'a database that allows no connections', allowNone, 'disallowed'],
   ['through a pooler', 'a server that ended', endServer, 'pooler_unserved'],
   ['through a pooler', 'a pooler that ended', endPooler, 'pooler_refused'],
   ['through a pooler, with a direct address', 'a frozen server', freezeServer, 'silent'],

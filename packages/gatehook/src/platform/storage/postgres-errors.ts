@@ -128,6 +128,8 @@ export class DurabilityLostError extends Error {
  */
 export const isStandby = (error: unknown): boolean => codeOf(error) === '25006'
 
+/** Of a connection that opens; statements have other reasons for it. */
+const NO_CONNECTIONS_ALLOWED = '55000'
 /** Of the server, and of PgBouncer. */
 const NO_CONNECTION_LEFT = '53300'
 const NO_CONNECTION_LEFT_TEXT = /^no more connections allowed/
@@ -255,6 +257,7 @@ const FAULTS: readonly (readonly [(error: unknown) => boolean, PrimaryFault])[] 
   [isSilence, 'silent'],
   [isUnreachable, 'unreachable'],
   [isPoolerReport, 'pooler_unserved'],
+  [(error) => codeOf(error) === NO_CONNECTIONS_ALLOWED, 'disallowed'],
   [isConnectionLost, 'refused'],
 ]
 

@@ -22,6 +22,9 @@ export const primaryFaults = {
     'No TLS connection to the database opens: its certificate has expired, names another host or ' +
     'is of an authority that this node does not trust, or its server has no TLS. Correct the ' +
     'certificate, or sslrootcert of the address; the log has the reason.',
+  disallowed:
+    'The database accepts no connections: its ALLOW_CONNECTIONS is false. Set it: ALTER DATABASE ' +
+    'NAME ALLOW_CONNECTIONS true.',
   rejected: 'The database rejects this node: the log has its reason. Correct role or address.',
   pooler_refused:
     'The pooler at GATEHOOK_DATABASE_URL refuses or closes connections: it does not run. Start it.',
