@@ -7,16 +7,14 @@ import { eventually } from '../rig/eventually.ts'
 import { assertAccessible, assertFits, NARROW, openConsoleStage, WIDE } from './console-stage.ts'
 
 const PRINTING = fileURLToPath(new URL('printing', import.meta.url))
-const WITHIN_MS = 20_000
-
 const stage = await openConsoleStage({}, PRINTING)
 const { id: customer } = await stage.json('POST', '/admin/customers', { name: 'Town press' })
 await stage.json('POST', `/admin/as/${customer}/live/api/v1/pages`, { text: 'Earthsea' })
 const jobsIn = async (state: string): Promise<readonly { id: string; name: string }[]> =>
   (await stage.json('GET', `/admin/jobs?customer=${customer}&state=${state}`)).data
 const isOne = (rows: readonly unknown[]) => rows.length === 1
-const [failed] = await eventually(() => jobsIn('failed'), isOne, WITHIN_MS)
-const [waiting] = await eventually(() => jobsIn('waiting'), isOne, WITHIN_MS)
+const [failed] = await eventually(() => jobsIn('failed'), isOne)
+const [waiting] = await eventually(() => jobsIn('waiting'), isOne)
 
 const drawer = (page: Page) => page.getByRole('complementary')
 
@@ -72,7 +70,7 @@ test('a job that failed has its error and its input, and is retried', async (t) 
     trail.data.map(({ target }: { target: string }) => target),
     [failed!.id],
   )
-  await eventually(() => jobsIn('failed'), isOne, WITHIN_MS)
+  await eventually(() => jobsIn('failed'), isOne)
 })
 
 test('a job that waits is canceled after a confirmation, and can be retried', async (t) => {

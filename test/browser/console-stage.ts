@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import axe from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { gatehookWith, startService } from '../docs/process.ts'
+import { onEnd } from '../rig/cleanup.ts'
 import { launchChromium } from './chromium.ts'
 import { createOperator, openLinkSession } from './operator-session.ts'
 
@@ -136,7 +137,7 @@ export async function openTab(
     if (isFault && !expected.test(message.text())) faults.push(message.text())
   })
   context.on('weberror', (error) => faults.push(String(error.error())))
-  t.after(async () => {
+  onEnd(t, async () => {
     await context.close()
     assert.deepEqual(faults, [])
   })

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { after, type TestContext, test } from 'node:test'
 import type { CDPSession, Page } from 'playwright-core'
+import { onEnd } from '../rig/cleanup.ts'
 import { freePort } from '../rig/postgres.ts'
 import { assertAccessible, NARROW, openConsoleStage, openTab, WIDE } from './console-stage.ts'
 
@@ -132,7 +133,7 @@ test('at an address, the console leads to the name at which passkeys work', asyn
 
 async function openApplication(t: TestContext): Promise<Page> {
   const context = await stage.browser.newContext()
-  t.after(() => context.close())
+  onEnd(t, () => context.close())
   const page = await context.newPage()
   await page.goto(application)
   return page

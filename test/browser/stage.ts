@@ -10,6 +10,7 @@ import { after, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContextOptions, Page, Response } from 'playwright-core'
 import { startService } from '../docs/process.ts'
+import { onEnd } from '../rig/cleanup.ts'
 import { launchChromium } from './chromium.ts'
 
 const SERVICE = fileURLToPath(new URL('../../packages/gatehook/service', import.meta.url))
@@ -164,7 +165,7 @@ async function openTab(
     if (request.resourceType() !== 'document') loaded.push(request.url())
   })
   context.setDefaultTimeout(30_000)
-  t.after(async () => {
+  onEnd(t, async () => {
     await context.close()
     assert.equal(policyViolations.length, violations, policyViolations.join('\n'))
     assert.deepEqual(loaded, [])

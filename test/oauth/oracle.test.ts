@@ -8,6 +8,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import Provider from 'oidc-provider'
+import { onEnd } from '../rig/cleanup.ts'
 import { authorizeInBrowser } from './browser.ts'
 import { CALLBACK, openOauthServer } from './server.ts'
 
@@ -50,7 +51,7 @@ async function openGatehook(t: TestContext): Promise<Target> {
 async function openCertified(t: TestContext): Promise<Target> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => new Promise((resolve) => server.close(resolve)))
+  onEnd(t, () => new Promise((resolve) => server.close(resolve)))
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const web = { id: 'web', secret: 'a secret of web, long enough' }
   const grants = ['authorization_code', 'refresh_token']

@@ -48,9 +48,6 @@ export async function installPython(folder: string): Promise<void> {
   await run('venv/bin/pip', 'install', '--quiet', '--requirement', requirements)
 }
 
-/** On a busy machine. */
-const LISTENS_WITHIN_MS = 120_000
-
 /** Returns the seconds since the call. */
 export function startStopwatch(): () => number {
   const startMs = performance.now()
@@ -105,7 +102,7 @@ export async function startApplication(
       () => false,
     )
   }
-  await eventually(isListening, Boolean, LISTENS_WITHIN_MS)
+  await eventually(isListening, Boolean)
   return {
     url,
     async stop() {

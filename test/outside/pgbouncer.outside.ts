@@ -7,6 +7,7 @@ import { after, before, type TestContext, test } from 'node:test'
 import { openDatabase } from '../../packages/gatehook/src/platform/storage/open.ts'
 import { sql } from '../../packages/gatehook/src/platform/storage/sql.ts'
 import { openHook, register } from '../../packages/gatehook/test/webhooks/hook.ts'
+import { onEnd } from '../rig/cleanup.ts'
 import { freshUrl, quietLog } from '../rig/databases.ts'
 import { eventually } from '../rig/eventually.ts'
 import { hasPgbouncer, type Pgbouncer, startPgbouncer } from '../rig/pgbouncer.ts'
@@ -31,7 +32,7 @@ after(async () => {
 async function openPooled(t: TestContext, url: string, directUrl?: string) {
   const target = { url: pooler!.through(url), pooler: 'transaction', directUrl } as const
   const db = await openDatabase(target, { log: quietLog })
-  t.after(() => db.close())
+  onEnd(t, () => db.close())
   return db
 }
 
@@ -106,7 +107,7 @@ for (const direct of [true, false]) {
           event.type === 'order.created' ? [event.data.object.id] : [],
         ),
       )
-    await eventually(deliveredOrders, ({ size }) => size === 41, 20_000)
+    await eventually(deliveredOrders, ({ size }) => size === 41)
     assert.equal((await other.get('/readyz')).status, 200)
   })
 }
@@ -121,5 +122,5 @@ test('a restart of the pooler is 503, then requests succeed again', options, asy
   await restarting
   let tries = 9
   const after = () => node.post('/api/v2/users', person(++tries))
-  await eventually(after, ({ status }) => status === 201, 20_000)
+  await eventually(after, ({ status }) => status === 201)
 })

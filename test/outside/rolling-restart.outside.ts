@@ -12,6 +12,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { generateApiKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
 import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
+import { onEnd } from '../rig/cleanup.ts'
 import { freshUrl } from '../rig/databases.ts'
 import { haproxyCertificate, hasHaproxy, startHaproxy } from '../rig/haproxy.ts'
 import { freePort } from '../rig/postgres.ts'
@@ -131,16 +132,16 @@ test('a rolling restart behind haproxy fails no request of 10,000', {
     nodes[at] = launch(unit, shared.project, { GATEHOOK_PORT: String(ports[at]) })
     await probeUntil(unit, nodes[at], ports[at]!, (status) => status === 200)
   }
-  t.after(() => {
+  onEnd(t, () => {
     for (const node of nodes) node.kill('SIGKILL')
   })
   await start(0)
   await start(1)
   const balancer = await startHaproxy(ports)
-  t.after(balancer.stop)
+  onEnd(t, balancer.stop)
   const { url } = balancer
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, ca: haproxyCertificate })
-  t.after(() => agent.destroy())
+  onEnd(t, () => agent.destroy())
   for (let tries = 0; (await send(agent, url, key, 'GET')) !== '200'; tries++) {
     assert.ok(tries < 200, 'no node serves behind haproxy')
     await pause(50)

@@ -49,7 +49,23 @@ export function onEndOfFile(cleanup: Cleanup): void {
 /** Runs the cleanups of the file that ends. */
 export const endOfFile = (): Promise<void> => runAll(ofFile.splice(0))
 
-after(endOfFile)
+/** Far above the time that a process without open resources takes. */
+const END_MS = 60_000
+
+/** A test that failed may leave a server or a timer, which would keep the process for ever. */
+function requireEnd(): void {
+  const end = () => {
+    const open = process.getActiveResourcesInfo().join(', ')
+    console.error(`After its tests, the process does not end by itself. It has: ${open}`)
+    process.exit(1)
+  }
+  setTimeout(end, END_MS).unref()
+}
+
+after(async () => {
+  requireEnd()
+  await endOfFile()
+})
 
 /** Creates an empty folder, which is removed at the end of the scope. */
 export function emptyFolder(scope: CleanupScope): string {

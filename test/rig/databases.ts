@@ -11,7 +11,7 @@ import type { Log } from '../../packages/gatehook/src/kernel/log.ts'
 import type { Database } from '../../packages/gatehook/src/platform/storage/database.ts'
 import { openDatabase } from '../../packages/gatehook/src/platform/storage/open.ts'
 import { createDistributedDatabase, dropDistributedDatabase, hasCitus } from './citus.ts'
-import { onEndOfFile } from './cleanup.ts'
+import { onEnd, onEndOfFile } from './cleanup.ts'
 import { folderOfDatabases } from './memory.ts'
 import { createDatabase, dropDatabase, type PostgresServer, startPostgres } from './postgres.ts'
 import { createTemplateDatabase, createTemplateFile } from './templates.ts'
@@ -68,7 +68,7 @@ async function folderIn(parent: string): Promise<string> {
 /** Opens a database and closes it after the test. */
 export async function openForTest(t: TestContext, url: string): Promise<Database> {
   const db = await openDatabase(url, { log: quietLog })
-  t.after(() => db.close())
+  onEnd(t, () => db.close())
   return db
 }
 

@@ -14,8 +14,6 @@ export const installedPostgres = globSync('/usr/lib/postgresql/*/bin')
   .toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }))
   .at(-1)
 
-const START_LIMIT_MS = 60_000
-
 /** PostgreSQL refuses to run as root. */
 function findOwner(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
@@ -42,7 +40,7 @@ export async function startInstalledPostgres() {
       () => true,
       () => false,
     )
-  await eventually(isReady, (ready) => ready || child.exitCode !== null, START_LIMIT_MS)
+  await eventually(isReady, (ready) => ready || child.exitCode !== null)
   if (child.exitCode !== null) throw new Error(`PostgreSQL ended with ${child.exitCode}`)
   return {
     url,

@@ -5,6 +5,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
+import { onEnd } from './cleanup.ts'
 
 const QUERY = 0x51
 const SYNC = 0x53
@@ -80,7 +81,7 @@ export async function startTrafficProxy(
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  t.after(() => {
+  onEnd(t, () => {
     server.close()
     for (const socket of sockets) socket.destroy()
   })

@@ -19,7 +19,7 @@ const urlOf = (path: string): string => pathToFileURL(join(root, path)).href
 /** Bounds the memory and the databases of a process. */
 const GROUP_FILES = 24
 /** Of each test, and of each hook. */
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 300_000
 /** The server of the tests has 300 connections. */
 const PROCESSES_MAX = 4
 

@@ -13,6 +13,7 @@ import { SETTLE_MS } from '../../packages/gatehook/src/operate/erasure/slices.ts
 import { loadConfig } from '../../packages/gatehook/src/platform/config/config.ts'
 import { readMembers } from '../../packages/gatehook/src/protocol/fields/body.ts'
 import { cheapenHashes } from './cheap-hashes.ts'
+import { onEnd } from './cleanup.ts'
 import { type Kind, migratedUrl, quietLog } from './databases.ts'
 import { responseCheckOf } from './response-check.ts'
 import { skipWaits } from './skipped-waits.ts'
@@ -92,10 +93,10 @@ export async function openService(
   const log = options.log ?? quietLog
   const { recognition, ownership } = options
   const started = { ...(recognition && { recognition }), ...(ownership && { ownership }) }
-  t.after(cheapenHashes())
-  t.after(skipWaits(SETTLE_MS))
+  onEnd(t, cheapenHashes())
+  onEnd(t, skipWaits(SETTLE_MS))
   const app = checked(await openApp({ config, service, log, seed, ...clock, ...started }))
-  t.after(() => app.close())
+  onEnd(t, () => app.close())
   // Keys of tests record no events, so that lists contain the events of the test only.
   const { record: _, ...silent } = app.administration
   const all = [...app.administration.scopes].filter((scope) => !isInstallationScope(scope))

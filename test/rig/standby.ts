@@ -42,5 +42,5 @@ export async function awaitReplay({
   const [end] = await queryAsAdmin(primary.url, 'SELECT pg_current_wal_insert_lsn() AS lsn')
   const replayed = `SELECT pg_last_wal_replay_lsn() >= '${end!.lsn}' AS done`
   const isReplayed = async () => (await queryAsAdmin(standby.url, replayed))[0]!.done as boolean
-  await eventually(isReplayed, Boolean, 30_000)
+  await eventually(isReplayed, Boolean)
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { createKey } from '../../src/identity/access/keys.ts'
 import {
   createConsoleLink,
@@ -147,7 +148,7 @@ export async function performWebhookChanges(
     request.resume()
     response.end()
   })
-  t.after(() => receiver.close())
+  onEnd(t, () => receiver.close())
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
   const { port } = receiver.address() as AddressInfo
   const scopes = ['webhooks:read', 'webhooks:write', 'events:read', 'events:write']

@@ -1,6 +1,7 @@
 /** A small node for tests of access/: routes, authentication, lists, and a manual clock. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import { createChainKey } from '../../src/history/audit/chain.ts'
 import { createSigner } from '../../src/history/audit/trail.ts'
@@ -114,7 +115,7 @@ export async function openTestNode(
   const operator = options.operator ?? generateApiKey(random, 'live')
   await performFirstRun(admin, { bootstrapKey: operator })
   const server = createTestServer(db, admin, verifier, time)
-  t.after(() => server.close())
+  onEnd(t, () => server.close())
 
   const send: SendRequest = async (line, options = {}) => {
     const [method, url] = line.split(' ') as ['GET', string]

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { clientSentence, libpqAddress } from '../../src/cli/postgres-tools.ts'
@@ -100,7 +100,7 @@ test('a backup of a database that no service has used fails, and writes no file'
 test('only its owner can read the copy of a backup in progress', async (t) => {
   const { database, file } = await backedUp(t)
   const umask = process.umask(0)
-  t.after(() => process.umask(umask))
+  onEnd(t, () => process.umask(umask))
   const modes = new Set<number>()
   await backupSqlite({
     database,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { checkPort } from '../../src/cli/doctor-checks.ts'
 import { loadConfig } from '../../src/platform/config/config.ts'
@@ -15,7 +16,7 @@ test('a port that Gatehook has is fine, one of another program is a warning', as
   const { port } = await app.listen()
   assert.deepEqual(await check(port), { state: 'ok', detail: `${port} is in use by Gatehook` })
   const other = createServer((_request, response) => response.end('{"status":"ok"}'))
-  t.after(() => other.close())
+  onEnd(t, () => other.close())
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
   const taken = (other.address() as AddressInfo).port
   const { state, detail } = await check(taken)

@@ -12,7 +12,7 @@ import {
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import { gatehook, ownProcess, type ProcessResult } from './command.ts'
 
 function assertSentence(
@@ -27,7 +27,7 @@ function assertSentence(
 
 test('a port in use; no database is created', async (t) => {
   const holder = createServer().listen(0, '127.0.0.1')
-  t.after(() => holder.close())
+  onEnd(t, () => holder.close())
   await new Promise((resolve) => holder.once('listening', resolve))
   const { port } = holder.address() as AddressInfo
   const cwd = emptyFolder(t)

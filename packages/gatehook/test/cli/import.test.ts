@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import { databases, freshUrl } from '../../../../test/rig/databases.ts'
 import { gatehook, jsonOf } from './command.ts'
 
@@ -149,7 +149,7 @@ test('a batch that is too large is sent as the batches that fit', async (t) => {
   assert.equal(JSON.parse(result.stdout).created, 45)
   const file = place.env.GATEHOOK_DATABASE_URL.replace('sqlite:', '')
   const db = new DatabaseSync(file, { readOnly: true })
-  t.after(() => db.close())
+  onEnd(t, () => db.close())
   const sizes = db.prepare(`SELECT count(*) AS rows FROM gh_events
     WHERE type = 'text.created' GROUP BY request_id ORDER BY min(id)`)
   assert.deepEqual(

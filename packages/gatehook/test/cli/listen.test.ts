@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import { freePort } from '../../../../test/rig/postgres.ts'
 import { nodeReceiver } from '../../../receiver/src/node.ts'
 import { gatehook, jsonOf, type Place } from './command.ts'
@@ -28,7 +28,7 @@ async function startReceiver(t: TestContext, secrets: string[]) {
     handle(request, response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
+  onEnd(t, () => server.close())
   const { port } = server.address() as AddressInfo
   return { received, to: `127.0.0.1:${port}/hook` }
 }

@@ -1,7 +1,7 @@
 /** A command that npm runs ends when the shell between them has ended (§2.4). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { isCommandOfNpm } from '../../src/platform/config/environment.ts'
 import { launched } from './process.ts'
@@ -10,7 +10,7 @@ test('a service that npm runs drains when the shell between them has ended', asy
   const place = { cwd: emptyFolder(t), env: { npm_lifecycle_script: 'gatehook' }, shell: true }
   const run = launched(t, place, 'start', '--port', '0', '--no-seed')
   const { pid } = await run.line(({ msg }) => msg === 'listening')
-  t.after(() => {
+  onEnd(t, () => {
     try {
       process.kill(Number(pid), 'SIGKILL')
     } catch {

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 import { applications, type Installation } from '../../src/cli/revocation-actions.ts'
@@ -40,7 +40,7 @@ async function openTeam(t: TestContext) {
     address.password = password
     const client = new pg.Client(address.href)
     await client.connect()
-    t.after(() => client.end())
+    onEnd(t, () => client.end())
     return client
   }
   return { place, role, query, connect, url }

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { loadCommands } from '../../src/cli/commands.ts'
 import { gatehook, installed, jsonOf } from './command.ts'
 
@@ -12,7 +13,7 @@ const ALLOWED = { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' }
 async function startReceiver(t: TestContext): Promise<string> {
   const server = createServer((_, response) => response.end()).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  t.after(() => server.close())
+  onEnd(t, () => server.close())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
 }
 

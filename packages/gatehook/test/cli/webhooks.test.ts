@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import { gatehook, jsonOf } from './command.ts'
 import { serving } from './process.ts'
 
@@ -15,7 +15,7 @@ async function startReceiver(t: TestContext) {
     request.resume().on('end', () => response.writeHead(status).end())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
+  onEnd(t, () => server.close())
   const respondWith = (code: number) => {
     status = code
   }

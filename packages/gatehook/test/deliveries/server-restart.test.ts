@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { createDatabase, startPostgres } from '../../../../test/rig/postgres.ts'
 import { openService } from '../../../../test/rig/service.ts'
@@ -18,7 +19,7 @@ async function openServer(t: TestContext) {
   const server = await startPostgres(['fsync=off', 'full_page_writes=off'])
   const url = await createDatabase(server.url)
   const service = await openService(t, 'postgres', { url, ...HOLDING })
-  t.after(() => server.stop())
+  onEnd(t, () => server.stop())
   return { server, service }
 }
 

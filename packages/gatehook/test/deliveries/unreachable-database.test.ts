@@ -1,6 +1,7 @@
 /** §18.7: a database that goes away during a start ends it as one that was away before. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { freePort } from '../../../../test/rig/postgres.ts'
 import { reportOfError } from '../../src/cli/errors.ts'
@@ -31,7 +32,7 @@ test('a connection that receives notifications reports it', async (t) => {
   const url = await freshUrl(t, 'postgres')
   const target = { url, pooler: 'transaction', directUrl: await unreachableUrl() } as const
   const db = await openDatabase(target, { log: quietLog })
-  t.after(() => db.close())
+  onEnd(t, () => db.close())
   const report = await reportOf(db.listen('channel', () => {}))
   assert.equal(report?.exit, 75)
   assert.match(report.sentences.join(), /cannot be opened: .*ECONNREFUSED/)

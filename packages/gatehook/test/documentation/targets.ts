@@ -177,11 +177,7 @@ async function delivered(rig: Targets): Promise<string> {
   const id = await registered(rig)
   await recorded(rig)
   const read = async () => (await rig.app.get(`/webhooks/${id}/deliveries`)).body.data
-  const deliveries = await eventually<Json[]>(
-    read,
-    ([delivery]) => delivery?.state === 'delivered',
-    20_000,
-  )
+  const deliveries = await eventually<Json[]>(read, ([delivery]) => delivery?.state === 'delivered')
   return deliveries[0].id
 }
 

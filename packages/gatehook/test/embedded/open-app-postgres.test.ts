@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openApp } from 'gatehook/app'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { api } from '../../service/service.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
@@ -10,7 +11,7 @@ import { sql } from '../../src/platform/storage/sql.ts'
 test('the option database has a new database of its own, which close drops', async (t) => {
   const database = await freshUrl(t, 'postgres')
   const server = await openDatabase(database, { log: quietLog })
-  t.after(() => server.close())
+  onEnd(t, () => server.close())
   const names = async () =>
     (await server.arrays(sql`SELECT datname FROM pg_database WHERE datname LIKE 'gatehook_test_%'`))
       .flat()
@@ -40,7 +41,7 @@ test('a failed start on PostgreSQL leaves no database behind', async (t) => {
   const open = openApp({ service: api, database, env: { GATEHOOK_RATE_LIMIT: 'many' } })
   await assert.rejects(open, /GATEHOOK_RATE_LIMIT/)
   const server = await openDatabase(database, { log: quietLog })
-  t.after(() => server.close())
+  onEnd(t, () => server.close())
   const text = sql`SELECT count(*) AS n FROM pg_database WHERE datname LIKE 'gatehook_test_%'`
   assert.equal((await server.get(text))!.n, 0)
 })

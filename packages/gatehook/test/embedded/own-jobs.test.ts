@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openApp } from 'gatehook/app'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { migratedUrl } from '../../../../test/rig/databases.ts'
 import { errands, faults } from '../fixtures/errands.ts'
 
@@ -13,7 +14,7 @@ for (const kind of ['sqlite', 'postgres'] as const) {
       GATEHOOK_TEST_CLOCK: '1',
     }
     const app = await openApp({ service: errands, env })
-    t.after(() => app.close())
+    onEnd(t, () => app.close())
     const senderOf = (key: string) => async (path: string, body?: unknown) => {
       const method = body === undefined ? 'GET' : 'POST'
       const response = await app.request(path, { method, headers: { 'x-api-key': key }, body })

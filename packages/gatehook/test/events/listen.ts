@@ -1,5 +1,6 @@
 /** Reads a stream of events, by default `GET /events/stream`, event by event. */
 import type { TestContext } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 
 export interface StreamedEvent {
   readonly id: string
@@ -24,7 +25,7 @@ export async function listen(
   options: { readonly path?: string; readonly after?: string; readonly query?: string } = {},
 ): Promise<EventReader> {
   const closing = new AbortController()
-  t.after(() => closing.abort())
+  onEnd(t, () => closing.abort())
   const response = await fetch(`${url}${options.path ?? '/events/stream'}${options.query ?? ''}`, {
     headers: {
       'x-api-key': key,

@@ -7,6 +7,7 @@ import {
   type Socket,
 } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { f, fields, service } from '../../src/gatehook.ts'
 
@@ -55,7 +56,7 @@ export async function openUpstream(t: TestContext, respond = replyJson(200, {}))
   })
   const url = await listen(t, server)
   const upstream: UpstreamServer = { url, received, server, respond, sockets }
-  t.after(() => server.closeAllConnections())
+  onEnd(t, () => server.closeAllConnections())
   return upstream
 }
 
@@ -75,7 +76,7 @@ export async function openBytes(t: TestContext, answer: (socket: Socket, count: 
     socket.on('close', () => sockets.delete(socket))
   })
   const url = await listen(t, server)
-  t.after(() => {
+  onEnd(t, () => {
     for (const socket of sockets) socket.destroy()
   })
   return { url, sockets, heads, count: () => count }
@@ -83,7 +84,7 @@ export async function openBytes(t: TestContext, answer: (socket: Socket, count: 
 
 async function listen(t: TestContext, server: NetServer) {
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
+  onEnd(t, () => server.close())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 

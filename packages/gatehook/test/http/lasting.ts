@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import type { TestContext } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import type { Reply, TestApp } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
 import { createConsoleLink, createOperator } from '../../src/identity/people/operators.ts'
@@ -81,7 +82,7 @@ export async function begin(
   headers: Headers,
 ) {
   const sent = request(base + path, { headers: { ...headers, accept }, agent: false })
-  t.after(() => sent.destroy())
+  onEnd(t, () => sent.destroy())
   sent.end()
   const [response] = (await once(sent, 'response')) as [IncomingMessage]
   const { statusCode, headers: received } = response

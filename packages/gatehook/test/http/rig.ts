@@ -1,6 +1,7 @@
 /** A server with every kind of operation, and clients that write raw bytes. */
 import net from 'node:net'
 import type { TestContext } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { createLog } from '../../src/kernel/log.ts'
@@ -166,7 +167,7 @@ export async function start(t: TestContext, options: RigOptions = {}): Promise<R
     documentation: () => 'https://api.example/docs/errors',
     ...options,
   })
-  t.after(() => server.close())
+  onEnd(t, () => server.close())
   const { url, port } = await server.listen({ host: '127.0.0.1', port: 0 })
   return {
     server,

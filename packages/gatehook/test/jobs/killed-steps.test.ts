@@ -8,16 +8,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl, type Kind } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { jsonOf, type Place } from '../cli/command.ts'
 import { serving } from '../cli/process.ts'
 
 const GATEHOOK = JSON.stringify(new URL('../../src/gatehook.ts', import.meta.url).href)
-/** Another node takes a request over within 15 s, on an idle machine. */
-const WITHIN_MS = 180_000
-
 /** Each order stops the process that has `STALLS` at the place of its name. */
 const SERVICE = `
 import { f, job, resource, service } from ${GATEHOOK}
@@ -111,8 +108,8 @@ async function startProvider(t: TestContext) {
     response.end(JSON.stringify({ id: `ch_${id}` }))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
-  t.after(() => server.closeAllConnections())
+  onEnd(t, () => server.close())
+  onEnd(t, () => server.closeAllConnections())
   const { port } = server.address() as AddressInfo
   return { requests, reached, silent, url: `http://127.0.0.1:${port}` }
 }
@@ -158,7 +155,7 @@ async function killNode(t: TestContext, kind: Kind): Promise<void> {
     if (!at.startsWith('job')) send(first.url, `/api/v1/orders/${id}/pay`, {}).catch(() => {})
   }
   const isReached = async () => [...orders.values()].every((id) => provider.reached.has(id))
-  await eventually(isReached, Boolean, WITHIN_MS)
+  await eventually(isReached, Boolean)
   // On PostgreSQL another node serves meanwhile.
   const other = kind === 'postgres' ? await serving(t, place, '--no-seed') : undefined
   const id = await create('in reserve')
@@ -171,12 +168,12 @@ async function killNode(t: TestContext, kind: Kind): Promise<void> {
     const path = `/api/v1/orders/${orders.get(at)}/pay`
     // Each repeat waits up to 25 s.
     const isPaid = ({ status }: Reply) => status === 200
-    const { body } = await eventually(() => send(url, path, {}), isPaid, WITHIN_MS)
+    const { body } = await eventually(() => send(url, path, {}), isPaid)
     assert.deepEqual([body.reserved, body.paid], [1, 1], at)
   }
   for (const [at, id] of orders) {
     const isPaid = ({ body }: Reply) => body.paid === 1
-    const { body } = await eventually(() => send(url, `/api/v1/orders/${id}`), isPaid, WITHIN_MS)
+    const { body } = await eventually(() => send(url, `/api/v1/orders/${id}`), isPaid)
     assert.equal(body.reserved, 1, at)
     const keys = provider.requests.get(id)!
     assert.deepEqual([at, keys.length], [at, ASKED_TWICE.includes(at) ? 2 : 1])

@@ -1,6 +1,7 @@
 /** §2.5: a node that runs no jobs notifies those that do, which poll rarely while they are idle. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { migratedUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
 import { openApp } from '../../src/app.ts'
 import { job } from '../../src/declare/resources/job.ts'
@@ -35,10 +36,10 @@ test('a node without a runner announces its jobs [postgres]', async (t) => {
   const url = await migratedUrl(t, 'postgres')
   const config = loadConfig({ GATEHOOK_DATABASE_URL: url, GATEHOOK_SECRET_KEY: SECRET })
   const app = await openApp({ config, service: shop, log: quietLog, delivers: false })
-  t.after(() => app.close())
+  onEnd(t, () => app.close())
   const db = await openForTest(t, url)
   const { promise: message, resolve } = Promise.withResolvers<string>()
-  t.after(await db.listen(CHANNEL, resolve))
+  onEnd(t, await db.listen(CHANNEL, resolve))
   const caller = { actor: { kind: 'test', id: 'test' } as never, customer: 'default' }
   const input = readMembers({ name: 'a', scopes: ['w'] }, keyCreation(app.administration))
   const { key } = await createKey(app.administration, input, caller)
@@ -66,7 +67,7 @@ test('the engine of a node passes the announcement on [postgres]', async (t) => 
   } as unknown as EngineSettings
   const { promise: announced, resolve } = Promise.withResolvers<void>()
   const host = await openEngineHost(settings, { log: quietLog, receivers: { [JOBS_DUE]: resolve } })
-  t.after(() => host.stop(0))
+  onEnd(t, () => host.stop(0))
   const db = await openForTest(t, url)
   await db.notify(CHANNEL, JOBS_DUE)
   await announced

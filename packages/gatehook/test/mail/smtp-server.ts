@@ -1,6 +1,7 @@
 /** A server that speaks SMTP, for tests of mail. */
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 
 /** Starts a server that speaks as much SMTP as a mail needs; records the lines it receives. */
 export async function openSmtpServer(t: TestContext, replyToRecipient = '250 ok') {
@@ -31,6 +32,6 @@ export async function openSmtpServer(t: TestContext, replyToRecipient = '250 ok'
   }
   const server = createServer(serve)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
+  onEnd(t, () => server.close())
   return { url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`, received }
 }

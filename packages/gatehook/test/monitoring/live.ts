@@ -1,5 +1,6 @@
 /** Reads `GET /admin/stream` message by message. */
 import type { TestContext } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 
 export interface LiveMessage {
   readonly id: string | undefined
@@ -15,7 +16,7 @@ export async function openLive(
   options: { key: string; query?: string; after?: string },
 ) {
   const closing = new AbortController()
-  t.after(() => closing.abort())
+  onEnd(t, () => closing.abort())
   const { key, query = '', after } = options
   const response = await fetch(`${url}/admin/stream${query}`, {
     headers: { 'x-api-key': key, ...(after !== undefined && { 'last-event-id': after }) },

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import { migratedUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
 import { eachService, type Reply } from '../../../../test/rig/service.ts'
 import { createMonitoringFile } from '../../src/operate/monitoring/file.ts'
@@ -49,7 +49,7 @@ for (const [name, exchange, bytes] of [
   }, async (t) => {
     const file = join(emptyFolder(t), 'log.db')
     const store = createMonitoringFile({ file, log: quietLog })
-    t.after(() => store.close())
+    onEnd(t, () => store.close())
     let [stored, storedBytes] = [0, 0]
     const retention = createRetention({
       ...{ store, retentionDays: 7, maxRows: 5_000_000, maxBytes: MAX_BYTES },
@@ -84,7 +84,7 @@ test('on PostgreSQL a purge by bytes deletes the oldest requests and their count
   const url = await migratedUrl(t, 'postgres')
   const main = await openForTest(t, url)
   const store = createSharedStore(() => openDatabase(url, { log: quietLog }), main)
-  t.after(() => store.close())
+  onEnd(t, () => store.close())
   let stored = 0
   const options = { retentionDays: 7, maxRows: 5_000_000, maxBytes: 4 * MIB }
   const retention = createRetention({

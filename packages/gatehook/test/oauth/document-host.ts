@@ -5,6 +5,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import {
   authorizePath,
   CALLBACK,
@@ -58,7 +59,7 @@ export async function openDocumentHost(t: TestContext): Promise<DocumentHost> {
     }
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => {
+  onEnd(t, () => {
     server.closeAllConnections()
     server.close()
   })

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import Provider from 'oidc-provider'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import type { Caller, Reply } from '../../../../test/rig/service.ts'
 
 export const PUBLIC_URL = 'http://localhost:8787'
@@ -34,7 +35,7 @@ export async function openIdentityProvider(
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   }
-  t.after(stop)
+  onEnd(t, stop)
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const account: IdentityProvider['account'] = { sub: 'u-1', groups: ['staff', 'platform-admins'] }
   const provider = new Provider(issuer, {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { api } from '../../service/service.ts'
 import { openApp } from '../../src/app.ts'
@@ -18,7 +19,7 @@ test('§12.7 no log line contains a password, a token or a key', async (t) => {
   })
   const log = createLog({ level: 'trace', destination })
   const app = await openApp({ config, service: api, log })
-  t.after(() => app.close())
+  onEnd(t, () => app.close())
   const caller = { actor: { kind: 'system', id: 'test' } as const, customer: 'default' }
   const input = { name: 'k', scopes: ['admin'] }
   const { key } = await createKey(app.administration, input, caller)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { createConnectionLimit } from '../../src/protocol/http/connection-limit.ts'
 import { request, start, talk } from '../http/rig.ts'
 
@@ -33,7 +34,7 @@ test('a connection beyond the share ends, until another one has ended', async (t
   const sockets: net.Socket[] = []
   for (let count = 0; count < 16; count++) {
     const socket = net.connect(port, '127.0.0.1')
-    t.after(() => socket.destroy())
+    onEnd(t, () => socket.destroy())
     await once(socket, 'connect')
     socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
     await once(socket, 'data')

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import type { Shares } from '../../src/kernel/budget.ts'
 import { Failure } from '../../src/kernel/failure.ts'
@@ -37,7 +38,7 @@ async function stage(t: TestContext) {
   /** Sends all but the last byte of 1 MiB. */
   const slow = async (address: string) => {
     const socket = net.connect(rig.port, '127.0.0.1')
-    t.after(() => socket.destroy())
+    onEnd(t, () => socket.destroy())
     let text = ''
     socket.on('data', (chunk) => {
       text += chunk

@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { Budget, type BudgetOwner, type Holding, type Shares } from '../../src/kernel/budget.ts'
 import { type Mode, type Principal, scopeOf } from '../../src/kernel/principal.ts'
@@ -211,7 +212,7 @@ async function stage(t: TestContext) {
     const socket = net.connect(rig.port, '127.0.0.1')
     socket.on('error', () => {})
     socket.pause()
-    t.after(() => socket.destroy())
+    onEnd(t, () => socket.destroy())
     await once(socket, 'connect')
     for (const text of texts) socket.write(text)
   }

@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { test } from 'node:test'
 import { setImmediate as nextTick } from 'node:timers/promises'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { type Principal, scopeOf } from '../../src/kernel/principal.ts'
 import type { Call } from '../../src/protocol/http/call.ts'
 import { createRefusals } from '../../src/protocol/http/refusals.ts'
@@ -85,7 +86,7 @@ test('a caller with a credential gets its response before a rejection that waits
   const rig = await start(t, { head: [identify], clock: { now: () => 0, elapsedMs: () => 1 } })
   const ask = async (line: string, ...headers: string[]) => {
     const socket = net.connect(rig.port, '127.0.0.1')
-    t.after(() => socket.destroy())
+    onEnd(t, () => socket.destroy())
     await once(socket, 'connect')
     const state = { answer: '' }
     socket.on('data', (chunk) => void (state.answer += chunk))

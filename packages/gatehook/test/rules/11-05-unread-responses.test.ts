@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { type Call, type Endpoint, json } from '../../src/protocol/http/call.ts'
 import { createEgress, type EgressBounds, shed } from '../../src/protocol/http/egress.ts'
@@ -70,7 +71,7 @@ async function stage(t: TestContext, some: Partial<EgressBounds> = {}) {
     const socket = net.connect(rig.port, '127.0.0.1')
     socket.on('error', () => {})
     socket.pause()
-    t.after(() => socket.destroy())
+    onEnd(t, () => socket.destroy())
     await once(socket, 'connect')
     socket.write(head(line, address))
     return socket

@@ -1,6 +1,7 @@
 /** §12.7: the log line of a request names the principal of any credential, and no secret. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { api } from '../../service/service.ts'
 import { openApp } from '../../src/app.ts'
@@ -20,7 +21,7 @@ async function openLogged(t: TestContext) {
   })
   const log = createLog({ level: 'info', destination })
   const app = await openApp({ config, service: api, log })
-  t.after(() => app.close())
+  onEnd(t, () => app.close())
   const send = (method: 'GET' | 'POST', url: string, headers: object, payload?: object | string) =>
     app.inject({
       method,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { contextWords } from '../../../../docs/generate/context-words.ts'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { databases, type Kind } from '../../../../test/rig/databases.ts'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
 import { f, job, resource, service } from '../../src/gatehook.ts'
@@ -191,7 +192,7 @@ for (const { name: kind } of databases) {
     onWait = entered.resolve
     const client = new AbortController()
     const { url } = await app.listen()
-    t.after(() => app.close())
+    onEnd(t, () => app.close())
     const sent = fetch(`${url}/api/v1/wait`, {
       headers: { authorization: `ApiKey ${await key({ scopes: ['b'] })}` },
       signal: client.signal,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 import { payments, probe } from '../fixtures/payments.ts'
 
@@ -14,8 +15,8 @@ async function startRedirecting(t: TestContext) {
     response.writeHead(302, { location: '/elsewhere' }).end()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
-  t.after(() => server.closeAllConnections())
+  onEnd(t, () => server.close())
+  onEnd(t, () => server.closeAllConnections())
   return { seen, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/first` }
 }
 

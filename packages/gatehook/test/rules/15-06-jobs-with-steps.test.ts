@@ -1,5 +1,6 @@
 /** §15.6: jobs, handlers of events and recurring jobs have steps. */
 import assert from 'node:assert/strict'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService } from '../../../../test/rig/service.ts'
@@ -12,8 +13,6 @@ const OPTIONS = {
   service: payments,
   env: { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1', GATEHOOK_TEST_CLOCK: '1' },
 }
-const WITHIN_MS = 60_000
-
 eachService(
   'a later attempt at a job repeats no step whose result is stored',
   async (service, t) => {
@@ -34,11 +33,11 @@ eachService(
     for (const attempt of [1, 2]) {
       const hasFailed = (job: Record<string, unknown>) =>
         job.attempt === attempt && job.state === 'waiting'
-      await eventually(readJob, hasFailed, WITHIN_MS)
+      await eventually(readJob, hasFailed)
       await admin.post('/admin/clock', { advance_s: 3_600 })
     }
     const isDone = (job: Record<string, unknown>) => job.state === 'done'
-    assert.equal((await eventually(readJob, isDone, WITHIN_MS)).attempt, 3)
+    assert.equal((await eventually(readJob, isDone)).attempt, 3)
     assert.equal(provider.keys.length, 1)
     assert.equal((await service.get(`/api/v1/orders/${id}`)).body.paid, 9)
   },
@@ -59,20 +58,20 @@ eachService(
     await admin.post('/admin/clock', { advance_s: 0, freeze: true }) // no retry becomes due
     await service.app.work()
     const readJobs = async () => (await admin.get('/admin/jobs?name=sweep')).body.data
-    await eventually(readJobs, (jobs) => jobs.length > 0, WITHIN_MS)
+    await eventually(readJobs, (jobs) => jobs.length > 0)
     await admin.post('/admin/clock', { advance_s: 7_200 })
     const hasFailed = (jobs: { attempt: number; state: string }[]) =>
       jobs.some(({ attempt, state }) => attempt === 1 && state === 'waiting')
-    await eventually(readJobs, hasFailed, WITHIN_MS)
+    await eventually(readJobs, hasFailed)
     await admin.post('/admin/clock', { advance_s: 60 })
     const isDone = (jobs: { state: string }[]) => jobs.some(({ state }) => state === 'done')
-    await eventually(readJobs, isDone, WITHIN_MS)
+    await eventually(readJobs, isDone)
     places.delete('sweep')
     // The default customer in both modes.
     assert.deepEqual([count, swept.length, new Set(swept).size], [1, 2, 2])
     // Their results belong to the customer, and end with it.
     const db = await openDatabase(service.url, { log: quietLog, checksReferences: false })
-    t.after(() => db.close())
+    onEnd(t, () => db.close())
     const rows = await db.all(sql`SELECT name, scope FROM gh_steps`)
     for (const { name, scope } of rows) {
       const [, prefix = null] = /^([0-9]+) (call|touch)$/.exec(name) ?? []

@@ -1,5 +1,6 @@
 /** §15.6: a route with steps calls other systems, and each effect happens once. */
 import assert from 'node:assert/strict'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
@@ -12,8 +13,6 @@ const OPTIONS = {
   service: payments,
   env: { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1', GATEHOOK_TEST_CLOCK: '1' },
 }
-const WITHIN_MS = 60_000
-
 const createOrder = async (service: TestApp, total = 10): Promise<number> =>
   (await service.post('/api/v1/orders', { total })).body.id
 
@@ -170,7 +169,7 @@ eachService(
     const path = '/admin/jobs?kind=request'
     const isDone = ({ body }: { body: { data: { state: string }[] } }) =>
       body.data[0]?.state === 'done'
-    const { body } = await eventually(() => admin.get(path), isDone, WITHIN_MS)
+    const { body } = await eventually(() => admin.get(path), isDone)
     const [job] = body.data
     assert.deepEqual([job.name, job.attempt], ['POST /orders/:id/pay', 2])
     const { paid, paid_at: paidAt } = await readOrder(service, id)
@@ -344,7 +343,7 @@ eachService(
     const pay = payer(service, provider, id)
     assert.equal((await pay()).status, 200)
     const db = await openDatabase(service.url, { log: quietLog, checksReferences: false })
-    t.after(() => db.close())
+    onEnd(t, () => db.close())
     const rows = await db.all(sql`SELECT name, result FROM gh_steps`)
     assert.deepEqual(
       rows.map(({ name }) => name).sort(),

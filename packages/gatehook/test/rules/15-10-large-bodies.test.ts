@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { eachService, openService } from '../../../../test/rig/service.ts'
 import { event, f, resource, service } from '../../src/gatehook.ts'
 import { Budget } from '../../src/kernel/budget.ts'
@@ -111,7 +112,7 @@ test('a caller without a credential is rejected before its body is read', async 
   const { app } = await openService(t, 'sqlite', { service: api })
   const { port } = await app.listen()
   const socket = net.connect(port, '127.0.0.1')
-  t.after(() => socket.destroy())
+  onEnd(t, () => socket.destroy())
   const head = ['POST /api/v2/uploads HTTP/1.1', 'Host: localhost', `Content-Length: ${3 * MIB}`]
   socket.write([...head, 'Content-Type: application/octet-stream', '\r\n'].join('\r\n'))
   const [answer] = await once(socket, 'data')

@@ -54,7 +54,6 @@ test('a deletion waits for a change of the rules that it reads', async (t) => {
   await eventually(
     async () => isAnswered || (await countWaiting()) > 0,
     (isDone) => isDone,
-    60_000,
   )
   waiting.resolve()
   await change

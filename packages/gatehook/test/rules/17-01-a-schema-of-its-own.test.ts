@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { f, resource, type Service, service } from '../../src/gatehook.ts'
@@ -40,7 +41,7 @@ test('notifications of one schema do not reach another one', async (t) => {
   const { url } = await openTeamDatabase(t)
   const open = async (schema: string) => {
     const db = await openDatabase({ url, schema }, { log: quietLog })
-    t.after(() => db.close())
+    onEnd(t, () => db.close())
     return db
   }
   const [first, second] = [await open('one'), await open('two')]

@@ -1,6 +1,7 @@
 /** §17.1: a schema of its own behind PgBouncer, and after the promotion of a standby. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { hasPgbouncer, startPgbouncer } from '../../../../test/rig/pgbouncer.ts'
 import { queryAsAdmin, startPostgres } from '../../../../test/rig/postgres.ts'
 import { openService } from '../../../../test/rig/service.ts'
@@ -11,7 +12,7 @@ const skip = hasPgbouncer ? false : 'PgBouncer is not installed'
 test('a schema is used behind a pooler, with and without a direct address', { skip }, async (t) => {
   const { url, query } = await openTeamDatabase(t)
   const pooler = await startPgbouncer(url)
-  t.after(() => pooler.stop())
+  onEnd(t, () => pooler.stop())
   for (const direct of [{}, { GATEHOOK_DATABASE_DIRECT_URL: url }]) {
     const app = await openService(t, 'postgres', {
       service: OWN,
@@ -30,9 +31,9 @@ test('a schema is used behind a pooler, with and without a direct address', { sk
 
 test('a promotion skips ids in the schema of the installation', async (t) => {
   const primary = await startPostgres()
-  t.after(() => primary.stop())
+  onEnd(t, () => primary.stop())
   const standby = await primary.openStandby()
-  t.after(() => standby.stop())
+  onEnd(t, () => standby.stop())
   const env = inSchema('apart')
   const first = await openService(t, 'postgres', { service: OWN, url: primary.url, env })
   assert.equal((await first.post('/api/v1/notes', { text: 'x' })).status, 201)

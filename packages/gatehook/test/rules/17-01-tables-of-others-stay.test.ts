@@ -1,7 +1,7 @@
 /** §17.1: each command leaves tables of others as they are, and says why it changes nothing. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { moveDatabase } from '../../../../test/rig/move.ts'
 import { openService } from '../../../../test/rig/service.ts'
@@ -40,7 +40,7 @@ test('a resumed move keeps the foreign keys of a table that others added', async
   assert.equal((await source.post('/api/v1/notes', { text: 'moves' })).status, 201)
   const url = await freshUrl(t, 'postgres')
   const target = await openDatabase(url, { log: quietLog })
-  t.after(() => target.close())
+  onEnd(t, () => target.close())
   const interrupted = moveDatabase(source.url, url, OWN, {
     onProgress() {
       throw new Error('interrupted')
@@ -69,7 +69,7 @@ test('a node that another one overtakes is not refused', async (t) => {
   const env = inSchema('one')
   await openService(t, 'postgres', { service: OWN, url, env })
   const db = await openDatabase({ url, schema: 'one' }, { log: quietLog })
-  t.after(() => db.close())
+  onEnd(t, () => db.close())
   const { definition } = service({ ...HEAD, resources: [notes] })
   // The record of the table, as it was read before the other node committed both.
   const stale: Database = {
@@ -129,7 +129,7 @@ test('the check of pages finds amcheck in the schema where it is', async (t) => 
   await query('CREATE SCHEMA "Tools"; CREATE EXTENSION amcheck SCHEMA "Tools"')
   await openService(t, 'postgres', { service: OWN, url, env: inSchema('one') })
   const db = await openDatabase({ url, schema: 'one' }, { log: quietLog })
-  t.after(() => db.close())
+  onEnd(t, () => db.close())
   const check = () => checkPages(db, async () => {})
   assert.equal((await check())?.hasIndexes, false)
   const role = new URL(url).username

@@ -121,17 +121,17 @@ test('the audit trail names the role that created a customer by SQL', async (t) 
   const operator = app.as(await app.key({ scopes: ['admin'], mode: 'live' }))
   const list = async () =>
     (await operator.get('/admin/audit?action=customer.create&actor_id=outbox')).body.data
-  const [entry, ...more] = await eventually(list, ({ length }) => length > 0, 30_000)
+  const [entry, ...more] = await eventually(list, ({ length }) => length > 0)
   assert.deepEqual(more, [])
   const { principal, target, detail } = entry
   assert.deepEqual([principal.kind, principal.id, target], ['system', 'outbox', rows[0].id])
   assert.deepEqual([detail.external_id, detail.name, detail.role], ['org_42', 'Org', role])
   await create('org_43')
-  const both = await eventually(list, ({ length }) => length > 1, 30_000)
+  const both = await eventually(list, ({ length }) => length > 1)
   assert.equal(both.length, 2)
   // The recorder fails in each run: the rest of the trail does not wait for it.
   await query('ALTER TABLE one.gh_emissions RENAME COLUMN txid TO other')
   await create('org_44')
-  const all = await eventually(list, ({ length }) => length > 2, 30_000)
+  const all = await eventually(list, ({ length }) => length > 2)
   assert.equal(all.length, 3)
 })

@@ -33,7 +33,7 @@ test('an event exists if and only if its transaction commits', async (t) => {
   assert.equal((await live.get('/events')).body.data.length, 0)
   await client.query('COMMIT')
   const list = async () => (await live.get('/events?sort=id')).body.data
-  const events = await eventually(list, ({ length }) => length === 2, 30_000)
+  const events = await eventually(list, ({ length }) => length === 2)
   assert.deepEqual(
     events.map((event: { id: string }) => event.id),
     ids,
@@ -64,11 +64,11 @@ test('no open transaction delays an event, and one that commits late is recorded
     (await live.get('/events?sort=id')).body.data.map(({ id }: { id: string }) => id)
   for (let at = 0; at < 3; at++) {
     ids.push(await emit(quick, 'invoice.paid', { ...PAID, id: `inv_${at}` }, DEFAULT))
-    await eventually(list, ({ length }) => length === ids.length, 30_000)
+    await eventually(list, ({ length }) => length === ids.length)
   }
   assert.deepEqual(await list(), ids)
   await late.query('COMMIT')
-  await eventually(list, ({ length }) => length === 4, 30_000)
+  await eventually(list, ({ length }) => length === 4)
   // Lists follow commits, whatever time the id has (decision 0103).
   assert.deepEqual(await list(), [...ids, lateId])
   const scope = scopeOf((await findCustomer(app.app.db, 'cus_default'))!.no, 'live')
@@ -85,7 +85,7 @@ test('no open transaction delays an event, and one that commits late is recorded
   const start = { txid: 0, position: 0 }
   // Tests share a server: a read decides that finds the same open transaction as the one before.
   const following = () => feed.after(scope, start)
-  await eventually(following, ({ rows }) => rows.length === 4, 30_000)
+  await eventually(following, ({ rows }) => rows.length === 4)
   await open.query('ROLLBACK')
 })
 
@@ -108,7 +108,6 @@ test('a key adds one event for an object, and a second caller waits for the firs
   await eventually(
     () => query('SELECT id FROM one.gh_events'),
     ({ length }) => length === 2,
-    30_000,
   )
   assert.equal(await emit(second, 'invoice.paid', PAID, named), id)
   assert.deepEqual(await query('SELECT DISTINCT object FROM one.gh_emissions'), [{ object: '' }])
@@ -117,7 +116,6 @@ test('a key adds one event for an object, and a second caller waits for the firs
   await eventually(
     () => query('SELECT id FROM one.gh_events'),
     ({ length }) => length === 3,
-    30_000,
   )
 })
 
@@ -151,7 +149,7 @@ test('a node that runs polls when a command announces the first grant', async (t
   await app.app.db.notify(CHANNEL, STATE_CHANGED)
   await emit(await connect(role), 'invoice.paid', PAID, DEFAULT)
   const list = () => query('SELECT id FROM one.gh_events')
-  await eventually(list, ({ length }) => length === 1, 30_000)
+  await eventually(list, ({ length }) => length === 1)
 })
 
 test('an event that does not fit its declaration is held, and stops no other', async (t) => {
@@ -161,7 +159,7 @@ test('an event that does not fit its declaration is held, and stops no other', a
   const id = await emit(client, 'invoice.paid', PAID, DEFAULT)
   await app.app.work()
   const list = () => query('SELECT id FROM one.gh_events')
-  await eventually(list, ({ length }) => length === 1, 30_000)
+  await eventually(list, ({ length }) => length === 1)
   assert.deepEqual(await list(), [{ id }])
   const [row] = await query('SELECT id, problem FROM one.gh_emissions WHERE held_at IS NOT NULL')
   assert.equal(row!.id, held)
@@ -177,6 +175,6 @@ test('an event that does not fit its declaration is held, and stops no other', a
     env: inSchema('one'),
   })
   await next.app.work()
-  await eventually(list, ({ length }) => length === 2, 30_000)
+  await eventually(list, ({ length }) => length === 2)
   assert.deepEqual(await query('SELECT no FROM one.gh_emissions'), [])
 })

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import type { Caller } from '../../../../test/rig/service.ts'
 import { emit, openEmitter } from '../storage/emitter.ts'
@@ -86,7 +87,7 @@ async function openRecording(
 
 test('cursors include events of a transaction that was open once, and delay none', async (t) => {
   const clients: pg.Client[] = []
-  t.after(() => Promise.all(clients.map((client) => client.end())))
+  onEnd(t, () => Promise.all(clients.map((client) => client.end())))
   const { app, url } = await openEmitter(t)
   const live = app.as(await app.key({ mode: 'live' }))
   const all: string[] = []
@@ -146,7 +147,6 @@ test('an emitted event is listed after those that its transaction let pass', asy
   await eventually(
     () => live.get(`/events/${late}`),
     ({ status }) => status === 200,
-    30_000,
   )
   await requirePages([...all, late])
   await post()
@@ -173,7 +173,7 @@ test('replay and recovery include an event by the time of its recording', async 
   const client = await connect()
   const emitted = await emit(client, 'payment.failed', {}, { customer: 'default' })
   const count = async () => (await query('SELECT 1 FROM one.gh_deliveries')).length
-  await eventually(count, (rows) => rows === 2, 30_000)
+  await eventually(count, (rows) => rows === 2)
   /** Resends since an instant; returns the events whose deliveries are due again. */
   const resend = async (operation: string, state: string, sinceMs: number) => {
     await query(`UPDATE one.gh_deliveries SET state = '${state}'`)

@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate as immediate } from 'node:timers/promises'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import { api } from '../../service/service.ts'
 import { mount, type Sender } from '../../src/mounted.ts'
 import {
@@ -31,7 +31,7 @@ test('nothing is opened before the first request, and a process has one instance
     env: { GATEHOOK_DATABASE_URL: `sqlite:${file}`, GATEHOOK_LOG_LEVEL: 'silent' },
   }
   const gatehook = mount(options)
-  t.after(() => gatehook.close())
+  onEnd(t, () => gatehook.close())
   assert.equal(mount({ ...options, env: { GATEHOOK_PORT: 'not a port' } }), gatehook)
   await immediate()
   assert.ok(!existsSync(file))

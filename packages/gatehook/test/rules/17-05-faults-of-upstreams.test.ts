@@ -11,7 +11,7 @@ import { inFrontOf, openBytes, openUpstream } from '../forwards/upstream-rig.ts'
 const openFront = (t: TestContext, url: string, timeoutMs?: number) =>
   openService(t, 'sqlite', { service: inFrontOf(url, timeoutMs) })
 
-const until = (condition: () => boolean) => eventually(async () => condition(), Boolean, 60_000)
+const until = (condition: () => boolean) => eventually(async () => condition(), Boolean)
 
 const reply = (socket: Socket, text: string) => void socket.write(text)
 const end = (socket: Socket, text: string) => void socket.end(text, 'latin1')

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { createDatabase, startPostgres } from '../../../../test/rig/postgres.ts'
 import { openService } from '../../../../test/rig/service.ts'
@@ -9,7 +10,6 @@ import type { Log } from '../../src/kernel/log.ts'
 import { createFullServer } from '../../src/operate/system/full-server.ts'
 import { adminOf } from '../monitoring/admin.ts'
 
-const WITHIN_MS = 60_000
 const CONNECTIONS_MAX = 40
 /** Of superusers. */
 const RESERVED = 3
@@ -24,13 +24,13 @@ async function fill(t: TestContext, connectionString: string) {
       () => false,
     )
     if (!isOpen) return
-    t.after(() => client.end())
+    onEnd(t, () => client.end())
   }
 }
 
 test('attention, readiness and metrics name a full server and its largest program', async (t) => {
   const server = await startPostgres(['fsync=off', `max_connections=${CONNECTIONS_MAX}`])
-  t.after(() => server.stop())
+  onEnd(t, () => server.stop())
   const url = await createDatabase(server.url)
   const node = await openService(t, 'postgres', { url })
   const admin = await adminOf(node)
@@ -42,7 +42,7 @@ test('attention, readiness and metrics name a full server and its largest progra
     assert.equal(status, 200)
     return body.data.filter(({ kind }: { kind: string }) => kind === 'database_full')
   }
-  const [item] = await eventually(readItems, ({ length }) => length === 1, WITHIN_MS)
+  const [item] = await eventually(readItems, ({ length }) => length === 1)
   const { used, limit, application, of_application } = item.facts
   assert.deepEqual([limit, application], [CONNECTIONS_MAX - RESERVED, 'report'])
   assert.ok(used >= limit && of_application > 0 && of_application <= used)

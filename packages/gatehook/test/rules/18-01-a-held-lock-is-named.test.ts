@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { migratedUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { openService } from '../../../../test/rig/service.ts'
@@ -19,7 +20,7 @@ async function connect(t: TestContext, connectionString: string, application_nam
   const client = new pg.Client({ connectionString, application_name })
   client.on('error', () => undefined)
   await client.connect()
-  t.after(() => client.end())
+  onEnd(t, () => client.end())
   return client
 }
 

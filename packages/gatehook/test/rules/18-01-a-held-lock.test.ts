@@ -1,6 +1,7 @@
 /** §18.1: a lock that another program holds delays no request without bound. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { databases, freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import type { Database, Tx } from '../../src/platform/storage/database.ts'
@@ -22,7 +23,7 @@ async function openHeld(t: TestContext, kind: 'sqlite' | 'postgres', hold: (tx: 
     await ddl('INSERT INTO counted VALUES (0)')
   })
   const db = await openDatabase({ url, connections }, { log: quietLog })
-  t.after(() => db.close())
+  onEnd(t, () => db.close())
   const isHeld = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
   const held = holder.write(async (tx) => {
@@ -35,7 +36,7 @@ async function openHeld(t: TestContext, kind: 'sqlite' | 'postgres', hold: (tx: 
     gate.resolve()
     await held
   }
-  t.after(release)
+  onEnd(t, release)
   return { db, release }
 }
 

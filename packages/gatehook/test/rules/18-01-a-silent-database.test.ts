@@ -1,6 +1,7 @@
 /** §18.1: no request waits without bound for a primary that is frozen, unreachable or full. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { openCuttableLink } from '../../../../test/rig/cuttable-link.ts'
 import { migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
@@ -10,7 +11,6 @@ import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { openPair } from '../../../../test/rig/standby.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 
-const WITHIN_MS = 30_000
 const ORDER = { user_id: 1, amount: 1, currency: 'EUR' }
 
 /** Sends requests of every kind at once; returns the status of each. */
@@ -50,15 +50,14 @@ async function isAvailable(node: TestApp) {
 
 async function requireRecovery(node: TestApp, path: string) {
   const create = () => node.post('/api/v2/orders', ORDER)
-  await eventually(create, ({ status }) => status === 201, WITHIN_MS)
+  await eventually(create, ({ status }) => status === 201)
   assert.equal((await node.get(path)).status, 200)
   await eventually(
     () => isAvailable(node),
     (value) => value === '1',
-    WITHIN_MS,
   )
   const isReady = () => node.get('/readyz')
-  await eventually(isReady, ({ status }) => status === 200, WITHIN_MS)
+  await eventually(isReady, ({ status }) => status === 200)
 }
 
 test('while a primary is frozen, a standby serves reads and writes are 503', async (t) => {
@@ -71,7 +70,7 @@ test('while a primary is frozen, a standby serves reads and writes are 503', asy
     const [row] = await queryAsAdmin(readUrl, SCANS).catch(() => [])
     return Number(row?.scans ?? 0)
   }
-  await eventually(countScans, (scans) => scans > 0, WITHIN_MS)
+  await eventually(countScans, (scans) => scans > 0)
   assert.equal(await isAvailable(node), '1')
 
   const resume = primary.freeze()
@@ -93,10 +92,10 @@ const SCANS = `SELECT idx_scan + seq_scan AS scans FROM pg_stat_user_tables
 async function openLinkedNode(t: TestContext, isPooled: boolean) {
   const direct = await migratedUrl(t, 'postgres')
   const pooler = isPooled ? await startPgbouncer(direct) : undefined
-  t.after(() => pooler?.stop())
+  onEnd(t, () => pooler?.stop())
   const behind = pooler?.through(direct) ?? direct
   const link = await openCuttableLink(behind)
-  t.after(() => link.close())
+  onEnd(t, () => link.close())
   const env = isPooled ? { GATEHOOK_DATABASE_POOLER: 'transaction' } : {}
   const node = await openService(t, 'postgres', { url: link.through(behind), env })
   return { direct, link, node, path: await createOrder(node) }
@@ -108,7 +107,7 @@ for (const isPooled of [false, true]) {
   test(`a network ${place} that loses all packets: every request is 503`, { skip }, async (t) => {
     const { link, node, path } = await openLinkedNode(t, isPooled)
     const restore = link.silence()
-    t.after(restore)
+    onEnd(t, restore)
     for (const round of ['open connections', 'new connections']) {
       const statuses = await statusesOf(node, path)
       assert.deepEqual([...new Set(Object.values(statuses))], [503], round)
@@ -137,7 +136,7 @@ test('a statement that waits for a lock longer than 2 s is not cut off', async (
   await locked.promise
   const waiting = node.patch(path, { amount: 3 })
   const countWaits = async () => Number((await queryAsAdmin(direct, LONG_WAITS))[0]!.count)
-  await eventually(countWaits, (count) => count > 0, WITHIN_MS).finally(held.resolve)
+  await eventually(countWaits, (count) => count > 0).finally(held.resolve)
   assert.equal((await waiting).status, 200)
   await holding
 })
@@ -176,7 +175,7 @@ for (const [name, refuse] of Object.entries(refusals)) {
     const [row] = await queryAsAdmin(url.href, count)
     const [begin, end] = refuse({ role, database, open: Number(row!.count) })
     await queryAsAdmin(server, begin!)
-    t.after(async () => {
+    onEnd(t, async () => {
       await queryAsAdmin(server, end!)
       await queryAsAdmin(url.href, `DROP OWNED BY ${role}; DROP ROLE ${role}`)
     })

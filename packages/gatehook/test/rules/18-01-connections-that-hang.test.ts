@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { type CuttableLink, openCuttableLink } from '../../../../test/rig/cuttable-link.ts'
 import { migratedUrl } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
@@ -9,7 +10,6 @@ import { hasPgbouncer, startPgbouncer } from '../../../../test/rig/pgbouncer.ts'
 import { type Caller, openService, type TestApp } from '../../../../test/rig/service.ts'
 import { primaryFaults } from '../../src/platform/storage/primary-fault.ts'
 
-const WITHIN_MS = 60_000
 const ORDER = { user_id: 1, amount: 1, currency: 'EUR' }
 
 interface Place {
@@ -25,10 +25,10 @@ interface Place {
 async function openPlace(t: TestContext, isPooled: boolean): Promise<Place> {
   const direct = await migratedUrl(t, 'postgres')
   const pooler = isPooled ? await startPgbouncer(direct) : undefined
-  t.after(() => pooler?.stop())
+  onEnd(t, () => pooler?.stop())
   const behind = pooler?.through(direct) ?? direct
   const link = await openCuttableLink(behind)
-  t.after(() => link.close())
+  onEnd(t, () => link.close())
   const warnings: string[] = []
   const write = (line: string) => warnings.push(JSON.parse(line).msg)
   const log = pino({ level: 'warn' }, { write })
@@ -59,10 +59,10 @@ async function sendEach({ node, admin, path }: Place) {
 
 async function requireRecovery({ node, path, warnings }: Place) {
   const create = () => node.post('/api/v2/orders', ORDER)
-  await eventually(create, ({ status }) => status === 201, WITHIN_MS)
+  await eventually(create, ({ status }) => status === 201)
   assert.equal((await node.get(path)).status, 200)
   const isReady = () => node.as(undefined).get('/readyz')
-  await eventually(isReady, ({ status }) => status === 200, WITHIN_MS)
+  await eventually(isReady, ({ status }) => status === 200)
   assert.ok(warnings.includes(primaryFaults.hung))
 }
 

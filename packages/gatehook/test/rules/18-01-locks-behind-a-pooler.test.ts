@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { hasPgbouncer, startPgbouncer } from '../../../../test/rig/pgbouncer.ts'
 import { Failure } from '../../src/kernel/failure.ts'
@@ -16,11 +17,11 @@ const customer = { customer: 1 }
 /** Starts a pooler that has `size` connections; returns the function that opens the database. */
 async function startPooler(t: TestContext, url: string, size: number) {
   const pooler = await startPgbouncer(url, size)
-  t.after(pooler.stop)
+  onEnd(t, pooler.stop)
   return async () => {
     const target = { url: pooler.through(url), pooler: 'transaction' } as const
     const db = await openDatabase(target, { log: quietLog })
-    t.after(() => db.close())
+    onEnd(t, () => db.close())
     return db
   }
 }
@@ -40,7 +41,7 @@ test('a statement has one limit for all of its waits for locks', { skip }, async
   const url = await freshUrl(t, 'postgres')
   const holder = new pg.Client(url)
   await holder.connect()
-  t.after(() => holder.end())
+  onEnd(t, () => holder.end())
   await holder.query('SELECT pg_advisory_lock(7)')
   const db = await (await startPooler(t, url, 4))()
   const lock = (tx: Tx) => tx.run({ sql: '', text: LOCK_OFTEN, values: [] })

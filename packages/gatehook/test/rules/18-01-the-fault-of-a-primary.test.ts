@@ -1,6 +1,7 @@
 /** §18.1: readiness and metrics say in which way the primary of the database is away. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { hasPgbouncer, type Pgbouncer, startPgbouncer } from '../../../../test/rig/pgbouncer.ts'
@@ -8,7 +9,6 @@ import { freePort, queryAsAdmin, startPostgres } from '../../../../test/rig/post
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { type PrimaryFault, primaryFaults } from '../../src/platform/storage/primary-fault.ts'
 
-const WITHIN_MS = 60_000
 const ROLE = 'node'
 
 type Server = Awaited<ReturnType<typeof startPostgres>>
@@ -94,7 +94,7 @@ async function openPlace(t: TestContext, route: Route) {
   direct.pathname = database
   const isPooled = route !== 'without a pooler'
   const pooler = isPooled ? await startPgbouncer(direct.href) : undefined
-  t.after(() => pooler?.stop())
+  onEnd(t, () => pooler?.stop())
   const env = {
     ...(isPooled && { GATEHOOK_DATABASE_POOLER: 'transaction' }),
     ...(route.endsWith('address') && { GATEHOOK_DATABASE_DIRECT_URL: direct.href }),
@@ -124,23 +124,21 @@ for (const [route, name, inject, fault] of cases) {
       end = undefined
       await current?.()
     }
-    t.after(heal)
+    onEnd(t, heal)
     const isNamed = (sentence: string | undefined) => sentence === primaryFaults[fault]
-    const sentence = await eventually(() => sentenceOf(node), isNamed, WITHIN_MS)
+    const sentence = await eventually(() => sentenceOf(node), isNamed)
     assert.equal(sentence, primaryFaults[fault])
     // A node that probes again names another fault for an instant.
     await eventually(
       () => faultOf(node),
       (named) => named === fault,
-      WITHIN_MS,
     )
     await heal()
     const isReady = ({ status }: { status: number }) => status === 200
-    await eventually(() => node.get('/readyz'), isReady, WITHIN_MS)
+    await eventually(() => node.get('/readyz'), isReady)
     await eventually(
       () => faultOf(node),
       (named) => named === undefined,
-      WITHIN_MS,
     )
   })
 }

@@ -8,7 +8,6 @@ import { openService } from '../../../../test/rig/service.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { gatehook } from '../cli/command.ts'
 
-const WITHIN_MS = 20_000
 const KEY = 'a secret that only tests know, long enough'
 const KEYED = { 'idempotency-key': 'one' }
 const replica = { GATEHOOK_DURABILITY: 'replica', GATEHOOK_SECRET_KEY: KEY }
@@ -53,7 +52,7 @@ test('without a synchronous standby writes are 503 durability_lost, and reads wo
   }
   await node.app.work()
   const isNoticed = async () => (await node.as(undefined).get('/metrics')).text
-  await eventually(isNoticed, (text) => text.includes('gatehook_durability_lost 1'), WITHIN_MS)
+  await eventually(isNoticed, (text) => text.includes('gatehook_durability_lost 1'))
   const { status, body } = await node.get('/readyz')
   const reasons = body.reasons.map(({ check }: { check: string }) => check)
   assert.deepEqual([status, reasons], [503, ['durability', 'writes']])

@@ -1,7 +1,7 @@
 /** §18.4: one process serves from a SQLite file; a take-over ends the former one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
@@ -75,16 +75,16 @@ test('each connection of a former owner rejects transactions', async (t) => {
   const open = (options: object, generation?: number) =>
     openDatabase({ url, generation }, { log: quietLog, ...options })
   const first = await open({ ownership: { takesOver: false }, onTakenOver })
-  t.after(() => first.close())
+  onEnd(t, () => first.close())
   const thread = await open({ onTakenOver }, first.generation)
-  t.after(() => thread.close())
+  onEnd(t, () => thread.close())
   await first.migrate(async (_tx, ddl) => ddl('CREATE TABLE t (id INTEGER)'))
   const insert = sql`INSERT INTO t VALUES (1)`
   const beside = await open({})
-  t.after(() => beside.close())
+  onEnd(t, () => beside.close())
   await assert.rejects(open({ ownership: { takesOver: false } }), /is in use/)
   const second = await open({ ownership: { takesOver: true } })
-  t.after(() => second.close())
+  onEnd(t, () => second.close())
   for (const former of [first, thread]) {
     const isUnavailable = (error: unknown) =>
       error instanceof Failure && error.code === 'storage_unavailable'

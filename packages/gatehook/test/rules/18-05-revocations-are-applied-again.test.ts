@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { ApiError } from '../../src/cli/api.ts'
@@ -309,7 +310,7 @@ test('receivers that were deleted, disabled or replaced since get no event', asy
     request.resume().on('end', () => response.end())
   })
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
-  t.after(() => receiver.close())
+  onEnd(t, () => receiver.close())
   const { port } = receiver.address() as AddressInfo
   const env = { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' }
   const place = { ...(await installed(t)), env }

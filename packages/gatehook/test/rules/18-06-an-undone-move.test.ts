@@ -1,6 +1,7 @@
 /** §18.6: an undone move loses no row of the target, and leaves one side that accepts writes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl, migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { moveDatabase } from '../../../../test/rig/move.ts'
@@ -36,7 +37,7 @@ for (const [from, to] of directions) {
     const url = await freshUrl(t, to)
     await moveDatabase(service.url, url, api)
     const source = await open(service.url)
-    t.after(() => source.close())
+    onEnd(t, () => source.close())
     const node = await openService(t, to, { url, key })
     await node.app.work() // its leases, its name and its figures are no loss
     assert.equal((await node.get('/api/v2/users')).body.data.length, 1)
@@ -66,7 +67,7 @@ test('a move is undone whose target only served reads', async (t) => {
   const url = await freshUrl(t, 'sqlite')
   await moveDatabase(service.url, url, api)
   const source = await open(service.url)
-  t.after(() => source.close())
+  onEnd(t, () => source.close())
   const node = await openService(t, 'sqlite', { url, key })
   await node.app.work()
   assert.equal((await node.get('/api/v2/users')).status, 200)
@@ -86,7 +87,7 @@ test('a move is undone whose target only served reads', async (t) => {
 test('writes stop table by table, beside a transaction that uses the last one', async (t) => {
   const url = await migratedUrl(t, 'postgres')
   const db = await open(url)
-  t.after(() => db.close())
+  onEnd(t, () => db.close())
   const tables = await describeTables(db, engineTables)
   const [first, last] = [tables.at(0)!.name, tables.at(-1)!.name]
   let release = () => {}
@@ -99,7 +100,7 @@ test('writes stop table by table, beside a transaction that uses the last one', 
     await held
   })
   const other = await open(url)
-  t.after(() => other.close())
+  onEnd(t, () => other.close())
   const isHeld = `SELECT 1 FROM pg_locks WHERE relation = '"${last}"'::regclass`
   const isStopped = `SELECT 1 FROM pg_trigger WHERE tgrelid = '"${first}"'::regclass
     AND tgname = 'gh_move_stop'`

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { Agent, get } from 'node:http'
 import { test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { breath, eventually } from '../../../../test/rig/eventually.ts'
 import { serving } from '../cli/process.ts'
@@ -28,7 +28,7 @@ test('a draining node is unready, serves requests, and exits at a second signal'
   const env = { GATEHOOK_DRAIN_DELAY_S: '300' }
   const { url, kill, ended } = await serving(t, { cwd: emptyFolder(t), env }, '--no-seed')
   const keepAlive = new Agent({ keepAlive: true, maxSockets: 1 })
-  t.after(() => keepAlive.destroy())
+  onEnd(t, () => keepAlive.destroy())
   assert.deepEqual(await request(keepAlive, `${url}/`), { status: 200, connection: 'keep-alive' })
   kill('SIGTERM')
   const ready = () => fetch(`${url}/readyz`, { headers: { connection: 'close' } })

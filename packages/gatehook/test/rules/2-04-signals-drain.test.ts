@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { launch } from '../cli/command.ts'
@@ -68,7 +68,7 @@ async function slowReceiver(t: TestContext) {
     })
   })
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
-  t.after(() => receiver.close())
+  onEnd(t, () => receiver.close())
   return { url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`, sent }
 }
 
@@ -106,7 +106,7 @@ const TARGET = `/${'x'.repeat(8_000)}`
 async function withoutReader(t: TestContext) {
   const child = launch(['start', '--port', '0', '--no-seed'], { cwd: emptyFolder(t) })
   const ended = once(child, 'exit')
-  t.after(() => child.kill('SIGKILL') && ended)
+  onEnd(t, () => child.kill('SIGKILL') && ended)
   let text = ''
   for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
     text += chunk

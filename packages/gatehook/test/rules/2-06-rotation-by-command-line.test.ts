@@ -44,7 +44,7 @@ async function killedRotation(t: TestContext, place: Place, url: string): Promis
   const db = await openForTest(t, url)
   const run = launched(t, place, 'secrets', 'rotate')
   const isBegun = async () => (await readState(db))?.rotation !== undefined
-  await eventually(isBegun, (begun) => begun, 30_000)
+  await eventually(isBegun, (begun) => begun)
   run.kill('SIGKILL')
   assert.equal((await run.ended).exit, null)
   assert.ok(await isBegun())

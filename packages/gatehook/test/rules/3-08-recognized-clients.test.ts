@@ -7,6 +7,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { type TestContext, test } from 'node:test'
 import type { TimerOptions } from 'node:timers'
 import timers from 'node:timers/promises'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
 import { createOperator } from '../../src/identity/people/operators.ts'
 import { basicOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
@@ -34,7 +35,7 @@ function holdWaits(t: TestContext) {
   }
   const mocked = t.mock.method(timers, 'setTimeout', hold as typeof wait)
   syncBuiltinESMExports()
-  t.after(() => {
+  onEnd(t, () => {
     mocked.mock.restore()
     syncBuiltinESMExports()
   })

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 import {
   type Begun,
@@ -100,7 +101,7 @@ eachService(
         expect: '100-continue',
       },
     })
-    t.after(() => sent.destroy())
+    onEnd(t, () => sent.destroy())
     await once(sent, 'continue')
     assert.equal((await admin.delete(`/admin/keys/${key.id}`)).status, 204)
     clock.bodyMs += 1_000

@@ -6,9 +6,7 @@ import { installed, jsonOf } from '../cli/command.ts'
 import { serving } from '../cli/process.ts'
 import { bearerOf, PASSWORD } from '../people/rig.ts'
 
-const WITHIN_MS = 2_000
-
-test('within 2 s a disabled person’s token is rejected, and a new key is published', async (t) => {
+test('a running process rejects a disabled person’s token, and publishes a new key', async (t) => {
   const options = await installed(t)
   const fields = ['name=Ada', 'email=ada@example.com', '--mode', 'test']
   await jsonOf({ ...options, input: PASSWORD }, 'users', 'create', ...fields)
@@ -33,13 +31,13 @@ test('within 2 s a disabled person’s token is rejected, and a new key is publi
   const [first] = await kids()
 
   const rotation = await jsonOf(options, 'keys', 'rotate-signing')
-  await eventually(kids, ({ length }) => length > 1, WITHIN_MS)
+  await eventually(kids, ({ length }) => length > 1)
   assert.deepEqual(await kids(), [first, rotation.kid])
   assert.ok(Date.parse(rotation.signs_from) > Date.now(), 'published before it signs')
   assert.equal(await status(), 200)
 
   await jsonOf(options, 'users', 'disable', 'ada@example.com')
-  await eventually(status, (now) => now === 401, WITHIN_MS)
+  await eventually(status, (now) => now === 401)
   const { refresh_token } = tokens
   assert.equal((await post('/auth/refresh', { refresh_token })).status, 401)
 })

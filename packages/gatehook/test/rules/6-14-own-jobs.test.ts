@@ -6,8 +6,6 @@ import { errands, faults } from '../fixtures/errands.ts'
 import { openHook, register } from '../webhooks/hook.ts'
 
 const OPTIONS = { service: errands, env: { GATEHOOK_TEST_CLOCK: '1' } }
-const WITHIN_MS = 20_000
-
 const readNotes = async (service: TestApp): Promise<string[]> =>
   (await service.get('/api/v1/notes?limit=100&sort=id')).body.data.map(
     ({ text }: { text: string }) => text,
@@ -18,7 +16,6 @@ const notesOf = (service: TestApp, count: number) =>
   eventually(
     () => readNotes(service),
     (notes) => notes.length >= count,
-    WITHIN_MS,
   )
 
 const operator = async (service: TestApp) =>
@@ -37,7 +34,7 @@ eachService(
     const admin = await operator(service)
     const isDone = ({ body }: { body: { state: string } }) => body.state === 'done'
     const path = `/admin/jobs/${sent.body.job_id}`
-    const job = (await eventually(() => admin.get(path), isDone, WITHIN_MS)).body
+    const job = (await eventually(() => admin.get(path), isDone)).body
     assert.deepEqual(
       [job.kind, job.name, job.customer, job.mode, job.attempt, job.error],
       ['job', 'send_receipt', 'cus_default', 'test', 1, null],
@@ -114,12 +111,12 @@ eachService(
     await service.app.work()
     await notesOf(service, 1)
     const runs = async () => (await admin.get('/admin/jobs?name=count_orders')).body.data
-    const [run] = await eventually(runs, (rows) => rows.length === 1, WITHIN_MS)
+    const [run] = await eventually(runs, (rows) => rows.length === 1)
     assert.deepEqual([run.state, run.run_at], ['waiting', '2027-03-01T11:00:00.000Z'])
     assert.deepEqual([run.customer, run.mode], [null, null])
     await admin.post('/admin/clock', { advance_s: 5 * 3600 })
     assert.deepEqual((await notesOf(service, 2)).slice(1), ['15:00: 1 orders'])
-    const next = await eventually(runs, (rows) => rows.length === 2, WITHIN_MS)
+    const next = await eventually(runs, (rows) => rows.length === 2)
     assert.deepEqual(
       next.map(({ state, run_at }: { state: string; run_at: string }) => `${state} ${run_at}`),
       ['done 2027-03-01T11:00:00.000Z', 'waiting 2027-03-01T16:00:00.000Z'],
@@ -143,9 +140,9 @@ eachService(
       (await admin.get('/admin/jobs?name=note_update&kind=event')).body.data[0]
     const isRetried = ({ attempt, state }: { attempt: number; state: string }) =>
       attempt === 1 && state === 'waiting'
-    await eventually(readJob, isRetried, WITHIN_MS)
+    await eventually(readJob, isRetried)
     await admin.post('/admin/clock', { advance_s: 60 })
-    const failed = await eventually(readJob, ({ state }) => state === 'failed', WITHIN_MS)
+    const failed = await eventually(readJob, ({ state }) => state === 'failed')
     assert.deepEqual([failed.attempt, failed.error], [2, 'Error: still no ink'])
     const list = await admin.get('/admin/jobs?state=failed')
     assert.deepEqual(
@@ -159,7 +156,7 @@ eachService(
       [retried.status, retried.body.state, retried.body.attempt],
       [200, 'waiting', 0],
     )
-    const done = await eventually(readJob, ({ state }) => state === 'done', WITHIN_MS)
+    const done = await eventually(readJob, ({ state }) => state === 'done')
     assert.ok((await readNotes(service)).includes('updated to 8'))
     const again = await admin.post(`/admin/jobs/${done.id}/retry`)
     assert.deepEqual([again.status, again.body.error], [409, 'invalid_state'])
@@ -181,7 +178,7 @@ eachService(
     await service.post('/api/v1/orders/99/receipt')
     const path = '/admin/jobs?name=send_receipt'
     const readJob = async () => (await admin.get(path)).body.data[0]
-    const { error } = await eventually(readJob, (job) => job.error !== null, WITHIN_MS)
+    const { error } = await eventually(readJob, (job) => job.error !== null)
     assert.equal(error, 'Error: orders 99 does not exist')
   },
   OPTIONS,
@@ -220,7 +217,7 @@ eachService(
     const retried = await admin.post(`/admin/jobs/${id}/retry`)
     assert.deepEqual([retried.status, retried.body.ended_at], [200, null])
     const isSent = (texts: string[]) => texts.some((text) => text.includes('receipt'))
-    await eventually(() => readNotes(service), isSent, WITHIN_MS)
+    await eventually(() => readNotes(service), isSent)
   },
   OPTIONS,
 )
@@ -232,7 +229,7 @@ eachService(
     await admin.post('/admin/clock', { advance_s: 0, freeze: true }) // it never becomes due
     await service.app.work()
     const runs = async () => (await admin.get('/admin/jobs?name=count_orders')).body.data
-    const [run] = await eventually(runs, (rows) => rows.length === 1, WITHIN_MS)
+    const [run] = await eventually(runs, (rows) => rows.length === 1)
     const reply = await admin.post(`/admin/jobs/${run.id}/cancel`)
     assert.deepEqual([reply.status, reply.body.error], [409, 'invalid_state'])
     assert.equal((await runs())[0].state, 'waiting')
@@ -263,7 +260,7 @@ eachService(
     hook.answers = () => 410
     await service.post('/events', { type: 'parcel.arrived', object: { number: 'P-2' } })
     const isDisabled = (notes: string[]) => notes.includes(`disabled ${id}`)
-    await eventually(() => readNotes(service), isDisabled, WITHIN_MS)
+    await eventually(() => readNotes(service), isDisabled)
   },
   { service: errands, env: { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' } },
 )

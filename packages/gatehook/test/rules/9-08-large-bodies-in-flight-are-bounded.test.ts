@@ -1,5 +1,6 @@
 /** §9.8: hanging receivers of a customer occupy bounded memory, and delay no others. */
 import assert from 'node:assert/strict'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 import { HOLDING, openHook, pay, register } from '../webhooks/hook.ts'
 
@@ -19,7 +20,7 @@ eachService(
     }
     let release = () => {}
     hanging.holds = new Promise<void>((resolve) => void (release = resolve))
-    t.after(() => release())
+    onEnd(t, () => release())
     await service.app.work()
     const object = { id: 1, text: 'x'.repeat(BODY_BYTES) }
     for (let n = 0; n < EVENTS; n++) {

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 
@@ -39,7 +40,7 @@ eachService(
       if (request.headers['gatehook-event'] === 'webhook.ping') response.end()
     })
     await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve))
-    t.after(() => {
+    onEnd(t, () => {
       hanging.closeAllConnections()
       hanging.close()
     })

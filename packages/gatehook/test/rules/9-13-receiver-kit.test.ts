@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 import { nodeReceiver } from '../../../receiver/src/node.ts'
 import { memoryStore } from '../../../receiver/src/store.ts'
@@ -40,7 +41,7 @@ eachService(
     )
     const store = memoryStore()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    t.after(() => server.close())
+    onEnd(t, () => server.close())
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
     const { id, secret } = (await register(service, { url })).body
     await service.app.work()

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { databases, freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
 import { backendGroup, jobGroup, personGroup } from '../../src/kernel/caller-group.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
@@ -25,7 +26,7 @@ async function openRows(t: TestContext, transactions: number) {
   })
   const connections = { transactions, reads: 2, deliveries: 1 }
   const db = await openDatabase({ url, connections }, { log: quietLog })
-  t.after(() => db.close())
+  onEnd(t, () => db.close())
   return { db, holder }
 }
 

@@ -1,6 +1,7 @@
 /** A team whose role emits events in its own transactions (§17.2). */
 import type { TestContext } from 'node:test'
 import pg from 'pg'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { openService, type TestApp, type TestAppOptions } from '../../../../test/rig/service.ts'
 import { event, f, fields, service } from '../../src/gatehook.ts'
 import { type EmissionGrant, installation } from '../../src/outbound/emissions/grants.ts'
@@ -65,7 +66,7 @@ export async function openEmitter(t: TestContext, options: TestAppOptions = {}):
     url.password = 'app'
     const client = new pg.Client(url.href)
     await client.connect()
-    t.after(() => client.end())
+    onEnd(t, () => client.end())
     return client
   }
   return { ...team, app, role, grant, connect, createRole }

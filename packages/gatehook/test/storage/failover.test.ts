@@ -2,14 +2,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import { breath, eventually } from '../../../../test/rig/eventually.ts'
 import { type PostgresServer, queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { awaitReplay, openPair } from '../../../../test/rig/standby.ts'
 import { openHook, pay, register } from '../webhooks/hook.ts'
-
-const WITHIN_MS = 30_000
 
 interface Cluster {
   readonly primary: PostgresServer
@@ -55,7 +54,6 @@ test('a promotion that lost commits assigns no id twice, and is audited', async 
   await eventually(
     async () => hook.calls.length,
     (count) => count === 2,
-    WITHIN_MS,
   ) // with a ping
   await awaitReplay(cluster)
 
@@ -68,7 +66,6 @@ test('a promotion that lost commits assigns no id twice, and is audited', async 
   await eventually(
     async () => hook.calls.length,
     (count) => count === 5,
-    WITHIN_MS,
   )
   await primary.halt('immediate')
   assert.equal((await createOrder(node)).status, 503)
@@ -79,7 +76,6 @@ test('a promotion that lost commits assigns no id twice, and is audited', async 
   const next = await eventually(
     () => createOrder(node),
     ({ status }) => status === 201,
-    WITHIN_MS,
   )
   assert.ok(next.id >= first.id + 1_000_000, `${next.id} follows ${lost[2]!.id}`)
   assert.equal((await node.get(`/api/v2/orders/${first.id}`)).status, 200)
@@ -90,14 +86,12 @@ test('a promotion that lost commits assigns no id twice, and is audited', async 
   const promoted = await eventually(
     () => rowsOf('database.promoted'),
     (rows) => rows.length > 0,
-    WITHIN_MS,
   )
   assert.equal(promoted[0].detail.lost_events, 3)
   assert.deepEqual([promoted[0].detail.from, promoted[0].detail.to], [1, 2])
   const sent = await eventually(
     () => rowsOf('webhook.lost_events'),
     (rows) => rows.length > 0,
-    WITHIN_MS,
   )
   assert.equal(sent[0].target, webhook.id)
   const ids = hook.calls.slice(2, 5).map(({ event }) => event.id)
@@ -109,7 +103,6 @@ test('a promotion that lost commits assigns no id twice, and is audited', async 
   await eventually(
     async () => (await node.get('/readyz')).status,
     (status) => status === 200,
-    WITHIN_MS,
   )
 })
 
@@ -142,22 +135,20 @@ test('with `replica`, a failover under load loses no acknowledged row', async (t
   await eventually(
     async () => acknowledged.length,
     (count) => count >= 30,
-    WITHIN_MS,
   )
   await cluster.primary.halt('immediate')
   // The new primary has no standby of its own yet, and waits for none.
   await queryAsAdmin(cluster.standby.url, 'SELECT pg_promote()')
   const create = () => node.post('/api/v2/orders', { user_id: 1, amount: 1, currency: 'EUR' })
-  await eventually(create, ({ body }) => body.error === 'durability_lost', WITHIN_MS)
+  await eventually(create, ({ body }) => body.error === 'durability_lost')
   const before = acknowledged.length
   const next = await cluster.standby.openStandby()
-  t.after(() => next.stop())
+  onEnd(t, () => next.stop())
   assert.equal(acknowledged.length, before, 'nothing is acknowledged without a standby')
   await requireReplica({ ...cluster, primary: cluster.standby })
   await eventually(
     async () => acknowledged.length,
     (count) => count >= before + 30,
-    WITHIN_MS,
   )
   isOver = true
   await Promise.all(running)
@@ -178,12 +169,11 @@ test('a commit that no replica confirms is 503, although the server reports succ
   await eventually(
     () => queryAsAdmin(cluster.primary.url, cancel),
     ({ length }) => length > 0,
-    WITHIN_MS,
   )
   assert.equal((await creating).status, 503)
   resume()
   const retry = () => createOrder(node)
-  await eventually(retry, ({ status }) => status === 201, WITHIN_MS)
+  await eventually(retry, ({ status }) => status === 201)
 })
 
 test('on a standby, reads go on, writes are 503, and /readyz distinguishes them', async (t) => {
@@ -194,7 +184,7 @@ test('on a standby, reads go on, writes are 503, and /readyz distinguishes them'
   await awaitReplay(cluster)
   await cluster.primary.halt('fast')
   const read = () => node.get(`/api/v2/orders/${id}`)
-  await eventually(read, ({ status }) => status === 200, WITHIN_MS)
+  await eventually(read, ({ status }) => status === 200)
   const key = { 'idempotency-key': 'one' }
   for (const send of [
     () => createOrder(node),
@@ -210,7 +200,6 @@ test('on a standby, reads go on, writes are 503, and /readyz distinguishes them'
   await eventually(
     () => createOrder(node),
     ({ status }) => status === 201,
-    WITHIN_MS,
   )
 })
 
@@ -225,7 +214,6 @@ test('a former primary that returns after a promotion is not used', async (t) =>
   await eventually(
     () => createOrder(node),
     ({ status }) => status === 201,
-    WITHIN_MS,
   )
   await primary.start()
   await standby.halt('fast')
@@ -234,7 +222,6 @@ test('a former primary that returns after a promotion is not used', async (t) =>
   await eventually(
     () => createOrder(node),
     ({ status }) => status === 201,
-    WITHIN_MS,
   )
 })
 
@@ -264,11 +251,11 @@ test('with `replica`, a standby that is away is named', async (t) => {
   const node = await openNode(t, cluster.url, { GATEHOOK_DURABILITY: 'replica' })
   await node.app.work()
   const readiness = async () => (await node.get('/readyz')).text
-  await eventually(readiness, (text) => text.includes('"ready"'), WITHIN_MS)
+  await eventually(readiness, (text) => text.includes('"ready"'))
   await cluster.standby.halt('immediate')
-  await eventually(readiness, (text) => text.includes('no synchronous replica'), WITHIN_MS)
+  await eventually(readiness, (text) => text.includes('no synchronous replica'))
   await cluster.standby.start()
-  await eventually(readiness, (text) => text.includes('"ready"'), WITHIN_MS)
+  await eventually(readiness, (text) => text.includes('"ready"'))
 })
 
 test('with `replica`, a frozen standby is named while commits wait for it', async (t) => {
@@ -281,11 +268,11 @@ test('with `replica`, a frozen standby is named while commits wait for it', asyn
   const creating = createOrder(node)
   const readiness = async () => (await node.get('/readyz')).text
   const unconfirmed = 'No synchronous replica has confirmed a write for more than 5 s.'
-  await eventually(readiness, (text) => text.includes(unconfirmed), WITHIN_MS)
+  await eventually(readiness, (text) => text.includes(unconfirmed))
   assert.match((await node.get('/metrics')).text, /gatehook_durability_lost 1\n/)
   assert.equal((await creating).status, 503)
   resume()
-  await eventually(readiness, (text) => text.includes('"ready"'), WITHIN_MS)
+  await eventually(readiness, (text) => text.includes('"ready"'))
 })
 
 test('with `replica`, a frozen session of the primary is no frozen standby', async (t) => {
@@ -303,14 +290,14 @@ test('with `replica`, a frozen session of the primary is no frozen standby', asy
           AND query_start < clock_timestamp() - interval '${ageS} s'`,
     )
   const isAny = (sessions: readonly unknown[]) => sessions.length > 0
-  const [session] = await eventually(() => waiting(0), isAny, WITHIN_MS)
+  const [session] = await eventually(() => waiting(0), isAny)
   const pid = Number(session!.pid)
   process.kill(pid, 'SIGSTOP')
   try {
     resume()
-    await eventually(() => waiting(8), isAny, WITHIN_MS)
+    await eventually(() => waiting(8), isAny)
     const readiness = async () => (await node.get('/readyz')).text
-    await eventually(readiness, (text) => text.includes('"ready"'), WITHIN_MS)
+    await eventually(readiness, (text) => text.includes('"ready"'))
   } finally {
     process.kill(pid, 'SIGCONT')
   }
@@ -328,9 +315,9 @@ test('with `replica`, reads go on after a promotion that leaves no standby', asy
   await cluster.primary.halt('immediate')
   await queryAsAdmin(cluster.standby.url, 'SELECT pg_promote()')
   const read = () => node.get('/api/v2/users/1')
-  await eventually(read, ({ status }) => status === 200, WITHIN_MS)
+  await eventually(read, ({ status }) => status === 200)
   const create = () => node.post('/api/v2/orders', { user_id: 1, amount: 1, currency: 'EUR' })
-  await eventually(create, ({ body }) => body.error === 'durability_lost', WITHIN_MS)
+  await eventually(create, ({ body }) => body.error === 'durability_lost')
   const readiness = async () => (await node.get('/readyz')).text
-  await eventually(readiness, (text) => text.includes('no synchronous replica'), WITHIN_MS)
+  await eventually(readiness, (text) => text.includes('no synchronous replica'))
 })

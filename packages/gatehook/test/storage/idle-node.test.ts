@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { startTrafficProxy, type Traffic } from '../../../../test/rig/postgres-traffic.ts'
 import { openService } from '../../../../test/rig/service.ts'
@@ -49,7 +50,7 @@ async function openNode(t: TestContext) {
     GATEHOOK_SECRET_KEY: 'a secret that only tests know, long enough',
   })
   const app = await openApp({ config, service: api, log: quietLog, clock, delivers: false })
-  t.after(() => app.close())
+  onEnd(t, () => app.close())
   await app.work()
   return { url, traffic, pass, settle, app }
 }

@@ -1,12 +1,12 @@
 /** §18.1: a statement has one limit for all of its waits for locks. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { LockWait } from '../../src/platform/storage/lock-wait.ts'
 import { createLockWatch } from '../../src/platform/storage/lock-watch.ts'
 
-const WITHIN_MS = 30_000
 const transactionOf = (processId: number) => ({ processId })
 
 test('a statement that waits for locks beyond its limit is ended', async (t) => {
@@ -17,7 +17,7 @@ test('a statement that waits for locks beyond its limit is ended', async (t) => 
     if (text.includes('pg_cancel_backend')) ended.push(processId)
     return [{ begun }]
   }, quietLog)
-  t.after(watch.stop)
+  onEnd(t, watch.stop)
   const late = new LockWait()
   late.add(60_000) // its limit is the least time
   const young = new LockWait()
@@ -33,7 +33,6 @@ test('a statement that waits for locks beyond its limit is ended', async (t) => 
   await eventually(
     async () => ended.length,
     (count) => count > 0,
-    WITHIN_MS,
   )
   assert.equal(ended[0], 1)
   assert.equal(late.isCancelled, true)
@@ -65,7 +64,7 @@ test('a statement counts as ended only while its transaction waits for a lock', 
     }
     return [{ begun: `transaction ${processId}` }]
   }, quietLog)
-  t.after(watch.stop)
+  onEnd(t, watch.stop)
   const waits = [slow, released, pooled, over]
   for (const wait of waits) wait.add(60_000)
   const all = [slow, released].map((wait, at) =>
@@ -78,7 +77,6 @@ test('a statement counts as ended only while its transaction waits for a lock', 
   await eventually(
     async () => checks,
     (count) => count > 0 && cancelled.length > 0,
-    WITHIN_MS,
   )
   for (const wait of waits) assert.equal(wait.isCancelled, false)
   assert.deepEqual(cancelled[0], [2, 'transaction 2'])

@@ -156,6 +156,6 @@ for (const [from, words, copy] of copies) {
     await after.app.work()
     const isPrinted = ({ body }: { body: { data: { name: string }[] } }) =>
       body.data.some(({ name }) => name === 'printed later')
-    await eventually(() => moved.get(`${API}/tags`), isPrinted, 60_000)
+    await eventually(() => moved.get(`${API}/tags`), isPrinted)
   })
 }

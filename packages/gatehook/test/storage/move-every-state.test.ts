@@ -1,6 +1,7 @@
 /** `gatehook move` copies every table of the engine, whatever state its rows are in (§2.8). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { moveDatabase } from '../../../../test/rig/move.ts'
 import { type Caller, openService } from '../../../../test/rig/service.ts'
@@ -54,12 +55,12 @@ for (const [from, to] of directions) {
     const { url, app } = await openService(t, from)
     await app.close()
     const source = await openDatabase(url, { log: quietLog })
-    t.after(() => source.close())
+    onEnd(t, () => source.close())
     for (const table of movedTables) await insertRows(source, table)
     const targetUrl = await freshUrl(t, to)
     await moveDatabase(url, targetUrl, api)
     const target = await openDatabase(targetUrl, { log: quietLog })
-    t.after(() => target.close())
+    onEnd(t, () => target.close())
     for (const table of movedTables) {
       const rows = await rowsOf(source, table)
       assert.ok(rows.length >= 2, table.name)

@@ -1,6 +1,7 @@
 /** Several hosts in the address of PostgreSQL, and the sizes of its pools. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
@@ -14,7 +15,7 @@ const afterClosedPort = (url: string): string => {
 test('with several hosts, a connection opens on one that accepts it', async (t) => {
   const address = afterClosedPort(await freshUrl(t, 'postgres'))
   const db = await openDatabase(address, { log: quietLog })
-  t.after(() => db.close())
+  onEnd(t, () => db.close())
   await db.migrate(async (_tx, ddl) => ddl('CREATE TABLE t (n BIGINT)'))
   await db.write((tx) => tx.run(sql`INSERT INTO t VALUES (1)`))
   assert.deepEqual(await db.get(sql`SELECT n FROM t`), { n: 1 })
@@ -42,7 +43,7 @@ test('a host that is not local needs TLS, unless the address says otherwise', as
     message: /does not support SSL connections\. A host that is not local .+ sslmode=disable for/,
   })
   const db = await openDatabase(`${url.href}?sslmode=disable`, { log: quietLog })
-  t.after(() => db.close())
+  onEnd(t, () => db.close())
   assert.deepEqual(await db.get(sql`SELECT 1 AS n`), { n: 1 })
 })
 
@@ -50,7 +51,7 @@ test('a process opens no more connections than its pools have', async (t) => {
   const url = await freshUrl(t, 'postgres')
   const connections = { transactions: 3, reads: 2, deliveries: 1 }
   const db = await openDatabase({ url, connections }, { log: quietLog })
-  t.after(() => db.close())
+  onEnd(t, () => db.close())
   const count = sql`SELECT count(*) AS n FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = 'gatehook'`
   const work = Array.from({ length: 20 }, (_, customer) => [
@@ -74,7 +75,7 @@ for (const pooler of [undefined, 'transaction'] as const) {
     })
     await server.close()
     const db = await openDatabase({ url, ...(pooler && { pooler }) }, { log: quietLog })
-    t.after(() => db.close())
+    onEnd(t, () => db.close())
     const read = (reader: Pick<typeof db, 'get'>) => reader.get(jit)
     const settings = await Promise.all([
       read(db),

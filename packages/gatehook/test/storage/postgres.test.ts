@@ -1,6 +1,7 @@
 /** Cases of PostgreSQL only: deadlocks, broken connections, unsuitable databases. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { databases, freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
 import { asAdmin, queryAsAdmin, withName } from '../../../../test/rig/postgres.ts'
 import type { Database, Reader } from '../../src/platform/storage/database.ts'
@@ -86,7 +87,7 @@ test('a change that fails before its first statement leaves no transaction open'
   const url = await freshUrl(t, 'postgres')
   for (const pooler of [undefined, 'transaction'] as const) {
     const db = await openDatabase({ url, pooler }, { log: quietLog })
-    t.after(() => db.close())
+    onEnd(t, () => db.close())
     const refuse = async () => {
       throw new Error('refused')
     }
@@ -142,7 +143,7 @@ test('sessions have no parallel workers, UTC, and timeouts', async (t) => {
 test('an unsynced write waits for no disk and no standby', async (t) => {
   const target = { url: await freshUrl(t, 'postgres'), durability: 'local' } as const
   const db = await openDatabase(target, { log: quietLog })
-  t.after(() => db.close())
+  onEnd(t, () => db.close())
   const read = async (unsynced: boolean) =>
     db.write(async (tx) => (await tx.get(sql`SHOW synchronous_commit`))!.synchronous_commit, {
       unsynced,

@@ -7,8 +7,6 @@ import { openService } from '../../../../test/rig/service.ts'
 import { awaitReplay, openPair } from '../../../../test/rig/standby.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 
-const WITHIN_MS = 30_000
-
 test('while the primary is away, a standby serves reads for a bounded time', async (t) => {
   const { primary, standby, url, readUrl } = await openPair(t)
   let elapsedMs = 0
@@ -31,7 +29,7 @@ test('while the primary is away, a standby serves reads for a bounded time', asy
     const [row] = await queryAsAdmin(readUrl, SCANS).catch(() => [])
     return Number(row?.scans ?? 0)
   }
-  await eventually(countScans, (scans) => scans > 0, WITHIN_MS)
+  await eventually(countScans, (scans) => scans > 0)
 
   const statusOf = async (sent: Promise<{ status: number }>) => (await sent).status
   assert.equal(await statusOf(node.get('/readyz')), 200)
@@ -57,7 +55,7 @@ test('while the primary is away, a standby serves reads for a bounded time', asy
     elapsedMs += 200
     return statusOf(node.post('/api/v2/orders', order))
   }
-  await eventually(create, (status) => status === 201, WITHIN_MS)
+  await eventually(create, (status) => status === 201)
   assert.equal(await statusOf(node.get(path)), 200)
 })
 

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshFolder, openForTest } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
@@ -27,7 +28,7 @@ test('a log without further writes is copied while the database is open', async 
   await insert(20)
   await insert(1)
   const other = new Connection(file, false)
-  t.after(() => other.close())
+  onEnd(t, () => other.close())
   const pagesLeft = async () => {
     const { log, checkpointed } = other.get(LOOK) as Record<string, number>
     return log! - checkpointed!
@@ -70,7 +71,7 @@ test('a thread that cannot copy starts again after five seconds', async (t) => {
   const missing = join(await freshFolder(), 'missing', 'gatehook.db')
   const clock = { elapsedMs: () => elapsedMs }
   const checkpoints = createCheckpoints(missing, { get } as unknown as Connection, clock)
-  t.after(() => checkpoints.close())
+  onEnd(t, () => checkpoints.close())
   const started = once(process, 'worker')
   checkpoints.afterCommit()
   const [thread] = await started

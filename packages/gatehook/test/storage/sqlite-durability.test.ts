@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdir, open, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshFolder, openForTest, quietLog } from '../../../../test/rig/databases.ts'
 import type { Database, Tx } from '../../src/platform/storage/database.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
@@ -12,7 +13,7 @@ import { openSqlite, type SqliteDeps } from '../../src/platform/storage/sqlite.t
 async function withTable(t: TestContext, deps: Partial<SqliteDeps> = {}): Promise<Database> {
   const file = join(await freshFolder(), 'gatehook.db')
   const db = await openSqlite(file, { log: quietLog, ...deps })
-  t.after(() => db.close())
+  onEnd(t, () => db.close())
   await db.migrate(async (_tx, ddl) => ddl('CREATE TABLE t (id INTEGER PRIMARY KEY, s TEXT)'))
   return db
 }
@@ -55,7 +56,7 @@ const untilCommitted = async (db: Database, rows: number) => {
 
 test('with `syncAfterMs`, a write is acknowledged before its sync', async (t) => {
   const slow = createDisk()
-  t.after(() => slow.release())
+  onEnd(t, () => slow.release())
   const db = await withTable(t, { sync: () => slow.sync(), syncAfterMs: 0 })
   slow.manual = true
   await insert(db, 1)
@@ -70,7 +71,7 @@ test('with `syncAfterMs`, a write is acknowledged before its sync', async (t) =>
 
 test('a write is acknowledged after a sync that began after its commit', async (t) => {
   const slow = createDisk()
-  t.after(() => slow.release())
+  onEnd(t, () => slow.release())
   const db = await withTable(t, { sync: () => slow.sync() })
   slow.manual = true
   const log: string[] = []
@@ -95,7 +96,7 @@ test('a write is acknowledged after a sync that began after its commit', async (
 
 test('an unsynced write resolves before the sync, which a later write includes', async (t) => {
   const slow = createDisk()
-  t.after(() => slow.release())
+  onEnd(t, () => slow.release())
   const db = await withTable(t, { sync: () => slow.sync() })
   slow.manual = true
   const add = (tx: Tx) => tx.run(sql`INSERT INTO t (id) VALUES (1)`)
@@ -110,7 +111,7 @@ test('an unsynced write resolves before the sync, which a later write includes',
 
 test('writes that arrive during a sync form one commit after it', async (t) => {
   const slow = createDisk()
-  t.after(() => slow.release())
+  onEnd(t, () => slow.release())
   const db = await withTable(t, { sync: () => slow.sync() })
   slow.manual = true
   const first = insert(db, 1)
@@ -129,7 +130,7 @@ test('writes that arrive during a sync form one commit after it', async (t) => {
 
 test('after a failed sync every write is rejected, even if a later sync succeeds', async (t) => {
   const broken = createDisk()
-  t.after(() => broken.release())
+  onEnd(t, () => broken.release())
   const db = await withTable(t, { sync: () => broken.sync() })
   broken.manual = true
   const first = insert(db, 1)

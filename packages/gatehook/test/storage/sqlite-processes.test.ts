@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshFolder, openForTest } from '../../../../test/rig/databases.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
@@ -22,7 +23,7 @@ function start(t: TestContext, ...argv: string[]): ChildProcess {
   const child = spawn(process.execPath, [PROCESS, ...argv], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  t.after(() => child.kill('SIGKILL'))
+  onEnd(t, () => child.kill('SIGKILL'))
   return child
 }
 

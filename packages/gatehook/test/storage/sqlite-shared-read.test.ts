@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTick } from 'node:timers/promises'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshFolder, openForTest } from '../../../../test/rig/databases.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
@@ -24,7 +25,7 @@ const insert = (db: Database, text: string) =>
 test('a commit of another connection is visible from the next event-loop iteration', async (t) => {
   const { file, db } = await open(t)
   const other = new Connection(file, false)
-  t.after(() => other.close())
+  onEnd(t, () => other.close())
   await nextTick()
   assert.equal(await count(db), 0)
   const stamp = db.stamp()

@@ -1,6 +1,7 @@
 /** A database of a team, in which Gatehook has a schema (§17.1). */
 import type { TestContext } from 'node:test'
 import pg from 'pg'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
 
@@ -38,7 +39,7 @@ export async function openTeamDatabase(t: TestContext): Promise<Place> {
   await query(`CREATE ROLE ${role} LOGIN PASSWORD 'node'`)
   await query(`REVOKE CREATE ON SCHEMA public FROM PUBLIC`)
   for (const name of ['one', 'two']) await query(`CREATE SCHEMA ${name} AUTHORIZATION ${role}`)
-  t.after(async () => {
+  onEnd(t, async () => {
     const owner = `owner_${database}`
     await query(`CREATE ROLE ${owner}`).catch(() => undefined)
     for (const name of [role, owner])

@@ -10,8 +10,6 @@ import { wallClock } from '../../src/kernel/clock.ts'
 import { replicationMetric } from '../../src/operate/system/replication.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 
-const WITHIN_MS = 30_000
-
 test('the lag grows while a standby replays nothing, and is 0 once it has all', async (t) => {
   const { standby, url } = await openPair(t)
   const readerOf = async (address: string) => {
@@ -29,17 +27,17 @@ test('the lag grows while a standby replays nothing, and is 0 once it has all', 
     return samples[0]!.value
   }
   await asAdmin(url, 'CREATE TABLE t (id INTEGER)')
-  await eventually(lagOf, (lag) => lag === 0, WITHIN_MS)
+  await eventually(lagOf, (lag) => lag === 0)
 
   await asAdmin(standby.url, 'SELECT pg_wal_replay_pause()')
   const writeAndRead = async () => {
     await asAdmin(url, 'INSERT INTO t VALUES (1)')
     return lagOf()
   }
-  const first = await eventually(writeAndRead, (lag) => lag > 0, WITHIN_MS)
-  await eventually(writeAndRead, (lag) => lag > first, WITHIN_MS)
+  const first = await eventually(writeAndRead, (lag) => lag > 0)
+  await eventually(writeAndRead, (lag) => lag > first)
   await asAdmin(standby.url, 'SELECT pg_wal_replay_resume()')
-  await eventually(lagOf, (lag) => lag === 0, WITHIN_MS)
+  await eventually(lagOf, (lag) => lag === 0)
 
   const ofStandby = withName(standby.url, new URL(url).pathname.slice(1))
   assert.deepEqual(await (await readerOf(ofStandby))(), [], 'a standby reports none')

@@ -2,6 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 
 export interface ReceivedSpan {
   readonly traceId: string
@@ -54,7 +55,7 @@ export async function openOtlpReceiver(t: TestContext): Promise<OtlpReceiver> {
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => {
+  onEnd(t, () => {
     server.closeAllConnections()
     server.close()
   })

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
 import { migrateEngine } from '../../src/engine-tables.ts'
 import { createRecorder } from '../../src/history/events/store.ts'
@@ -162,8 +163,8 @@ export async function openTokenNode(
     audiences: createAudiences(() => issuer, options.audience ? [options.audience] : []),
   })
   const server = createTestServer(tokens, time, issuer)
-  t.after(() => server.close())
-  t.after(() => tokens.stop())
+  onEnd(t, () => server.close())
+  onEnd(t, () => tokens.stop())
   const send: TokenNode['send'] = async (line, options = {}) => {
     const [method, url] = line.split(' ') as ['GET', string]
     const authorization = options.bearer === undefined ? undefined : `Bearer ${options.bearer}`

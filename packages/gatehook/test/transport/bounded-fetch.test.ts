@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { LIMITS } from '../../src/outbound/transport/transport.ts'
 import { createTestTransport } from './receivers.ts'
 
@@ -17,8 +18,8 @@ test('a body has at most 8 MiB, however it is coded', async (t) => {
     response.end(body)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
-  t.after(() => server.closeAllConnections())
+  onEnd(t, () => server.close())
+  onEnd(t, () => server.closeAllConnections())
   const { port } = server.address() as AddressInfo
   const { guardedFetch } = createTestTransport(t)
   for (const coding of Object.keys(CODINGS)) {

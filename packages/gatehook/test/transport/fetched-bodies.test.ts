@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { Agent } from 'undici'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { fetchUntil } from '../../src/declare/resources/own-words.ts'
 import { createTransport } from '../../src/outbound/transport/transport.ts'
 import { createTestTransport } from './receivers.ts'
@@ -18,8 +19,8 @@ async function startEcho(t: TestContext): Promise<string> {
     )
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
-  t.after(() => server.closeAllConnections())
+  onEnd(t, () => server.close())
+  onEnd(t, () => server.closeAllConnections())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
@@ -82,9 +83,9 @@ test('no Request and no dispatcher of own code reaches a private address', async
   const url = await startEcho(t)
   const clock = { elapsedMs: () => 0 }
   const transport = createTransport({ clock, allowPrivate: false, timeoutMs: 5_000 })
-  t.after(() => transport.close())
+  onEnd(t, () => transport.close())
   const dispatcher = new Agent()
-  t.after(() => dispatcher.destroy())
+  onEnd(t, () => dispatcher.destroy())
   const own = { dispatcher } as object as RequestInit
   await assert.rejects(transport.guardedFetch(url, own))
   await assert.rejects(transport.guardedFetch(new Request(url, own)))

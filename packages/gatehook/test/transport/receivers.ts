@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { createServer as createTlsServer } from 'node:tls'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import type { Outcome } from '../../src/outbound/transport/attempt.ts'
 import { createTransport, type TransportOptions } from '../../src/outbound/transport/transport.ts'
 
@@ -72,7 +73,7 @@ export async function createReceiver(
     for (const socket of sockets) socket.destroy()
     return new Promise<void>((resolve) => server.close(() => resolve()))
   }
-  t.after(close)
+  onEnd(t, close)
   const url = `${tls ? 'https' : 'http'}://127.0.0.1:${port}/hook?a=1`
   return { port, url, sockets, requests, close }
 }
@@ -80,7 +81,7 @@ export async function createReceiver(
 export function createTestTransport(t: TestContext, options: Partial<TransportOptions> = {}) {
   const clock = { elapsedMs: () => performance.now() }
   const created = createTransport({ clock, allowPrivate: true, timeoutMs: 60_000, ...options })
-  t.after(() => created.close())
+  onEnd(t, () => created.close())
   const post = (url: string, body = '{}', timeoutMs?: number): Promise<Outcome> =>
     created.send({ url, body, headers: { 'Content-Type': 'application/json' }, timeoutMs })
   return { ...created, post }

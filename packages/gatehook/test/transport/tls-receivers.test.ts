@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { TLSSocket } from 'node:tls'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import type { Outcome } from '../../src/outbound/transport/attempt.ts'
 import type { HostAddress } from '../../src/outbound/transport/resolve-host.ts'
 import {
@@ -49,7 +50,7 @@ for (const [tls, ca, sentence] of bad) {
 test('NODE_TLS_REJECT_UNAUTHORIZED does not disable verification', async (t) => {
   const { post, named } = await connectTo(t, 'self-signed', authority)
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
-  t.after(() => delete process.env.NODE_TLS_REJECT_UNAUTHORIZED)
+  onEnd(t, () => delete process.env.NODE_TLS_REJECT_UNAUTHORIZED)
   assert.equal(describe(await post(named)), untrusted)
 })
 
@@ -83,7 +84,7 @@ test('deliveries ignore the proxy variables of the environment', async (t) => {
   const proxy = await createReceiver(t, (socket) => socket.destroy())
   for (const name of ['HTTPS_PROXY', 'HTTP_PROXY', 'NODE_USE_ENV_PROXY']) {
     process.env[name] = name.startsWith('NODE') ? '1' : proxy.url
-    t.after(() => delete process.env[name])
+    onEnd(t, () => delete process.env[name])
   }
   assert.equal(describe(await post(named)), 200)
   assert.equal(proxy.sockets.length, 0)

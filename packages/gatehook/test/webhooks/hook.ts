@@ -2,6 +2,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { breath } from '../../../../test/rig/eventually.ts'
 import type { Caller, Reply } from '../../../../test/rig/service.ts'
 
@@ -52,7 +53,7 @@ export async function openHook(t: TestContext): Promise<Hook> {
     },
     close,
   }
-  t.after(close)
+  onEnd(t, close)
   return hook
 }
 

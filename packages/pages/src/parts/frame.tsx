@@ -1,7 +1,7 @@
 /** The frame of every page: side bar, top bar with the heading, content, drawer. */
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { offlineSince, pending } from '../api.ts'
 import { serviceName } from '../branding.ts'
 import { timeOfDay } from '../format.ts'
@@ -164,9 +164,9 @@ const Offline = () =>
     </p>
   )
 
-/** Sets the title of the tab: `Requests · Service`. */
+/** Sets the title of the tab, `Requests · Service`, at once with the heading of the page. */
 export const useTitle = (title: string): void =>
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${title} · ${serviceName}`
   }, [title])
 
