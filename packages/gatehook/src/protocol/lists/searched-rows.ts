@@ -13,7 +13,7 @@ import {
   filterCondition,
   sourceOf,
 } from './page-query.ts'
-import { canMerge, idsOfWords, termConditions, wordsOfTerm } from './term-query.ts'
+import { canMerge, mergedWords, termConditions, wordsOfTerm } from './term-query.ts'
 import { idOf, type Walk } from './walk.ts'
 
 /** The entries of a term, in the order of the id. */
@@ -41,7 +41,7 @@ export async function findOrderedEntries(
   return undefined
 }
 
-/** Reads the keys of the page. Undefined if `most` entries are not sufficient. */
+/** Reads the keys of the page. Undefined if `most` rows of the entries are not sufficient. */
 export async function readEntryKeys(
   reader: Reader,
   walk: Walk,
@@ -51,16 +51,19 @@ export async function readEntryKeys(
   if (words.length === 0) return []
   const anchor = afterAnchor(walk)
   const position = anchor === empty ? undefined : bind(anchor, walk)
-  const entries = idsOfWords(walk, { at: term, words, position, most })
+  const merged = mergedWords(walk, { at: term, words, position, most })
   const conditions = join([rowCondition(walk), ...termConditions(walk, term)], ' AND ')
   const offset = walk.skip > 0 ? sql` OFFSET ${walk.skip} + 0` : empty
   const keys = await readQuery(
     reader,
-    sql`SELECT id FROM (${entries}) AS examined WHERE ${conditions}
+    sql`SELECT id FROM (${merged.ids}) AS examined WHERE ${conditions}
       LIMIT ${walk.limit} + 0${offset}`,
   )
-  if (keys.length === walk.limit || (await countOf(reader, entries)) < most) return keys as Key[][]
-  return undefined
+  if (keys.length === walk.limit) return keys as Key[][]
+  const isWhole =
+    (await countOf(reader, merged.entries)) < merged.most &&
+    (await countOf(reader, merged.ids)) < most
+  return isWhole ? (keys as Key[][]) : undefined
 }
 
 /** Returns the condition that the row of an entry exists and fulfils the filters. */

@@ -50,11 +50,22 @@ export function wordsOfTerm(walk: Walk, at: number): Sql {
 
 export const canMerge = (words: readonly unknown[]): boolean => words.length <= MERGED_WORDS_MAX
 
+/** Entries of merged words. */
+export interface MergedWords {
+  /** All of them, in the order of the id, up to a bound: a row with several words has several. */
+  readonly entries: Sql
+  /** The ids of these entries, each once, in the same order. */
+  readonly ids: Sql
+  /** The bound of `entries`. */
+  readonly most: number
+}
+
 /**
- * Returns the query for at most `most` ids of the rows with one of the words of a term, each once,
- * in the order of the id. `position`: the condition that an id follows the anchor.
+ * Returns the queries for the rows with one of the words of a term. A row is an entry of each of
+ * its words, so the entries have a bound of `most` for each word, those of repeated rows included.
+ * `position`: the condition that an id follows the anchor.
  */
-export function idsOfWords(
+export function mergedWords(
   walk: Walk,
   {
     at,
@@ -67,24 +78,24 @@ export function idsOfWords(
     readonly position: Sql | undefined
     readonly most: number
   },
-): Sql {
+): MergedWords {
   const { first } = walk.terms[at]!
   const isDescending = walk.sort[0]!.descending !== walk.backward
   const ordered = raw(`ORDER BY id${isDescending ? ' DESC' : ''}`)
   // Each part has the order, so that PostgreSQL merges the parts instead of sorting all entries.
   const parts = words.map((word, n) => {
     const after = position ? sql` AND (${position})` : sql``
-    // A row with two of the words is an entry of the first of them only.
-    const isFirst =
-      n === 0
-        ? sql``
-        : sql` AND (SELECT 1 FROM ${wordsOf(walk)} AS earlier
-            WHERE earlier.scope = ${walk.scope} AND earlier.id = entry.id
-            AND earlier.word >= ${first} AND earlier.word < ${word} LIMIT 1) IS NULL`
-    const entries = sql`SELECT id FROM ${wordsOf(walk)} AS entry
-      WHERE scope = ${walk.scope} AND word = ${word}${after}${isFirst} ${ordered}`
-    return sql`SELECT id FROM (${entries}) AS ${raw(`word${n}`)}`
+    const entries = sql`SELECT id, word FROM ${wordsOf(walk)} AS entry
+      WHERE scope = ${walk.scope} AND word = ${word}${after} ${ordered}`
+    return sql`SELECT id, word FROM (${entries}) AS ${raw(`word${n}`)}`
   })
-  return sql`SELECT id FROM (${join(parts, ' UNION ALL ')}) AS entries
-    ${ordered} LIMIT ${raw(String(most))}`
+  const entriesMost = most * words.length
+  const entries = sql`SELECT id, word FROM (${join(parts, ' UNION ALL ')}) AS parts
+    ${ordered} LIMIT ${raw(String(entriesMost))}`
+  // The condition is outside of the bound, which would count the rows that it returns only.
+  const isFirst = sql`(SELECT 1 FROM ${wordsOf(walk)} AS earlier
+    WHERE earlier.scope = ${walk.scope} AND earlier.id = merged.id
+    AND earlier.word >= ${first} AND earlier.word < merged.word LIMIT 1) IS NULL`
+  const ids = sql`SELECT id FROM (${entries}) AS merged WHERE ${isFirst} LIMIT ${raw(String(most))}`
+  return { entries, ids, most: entriesMost }
 }
