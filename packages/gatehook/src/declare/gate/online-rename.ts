@@ -94,7 +94,7 @@ function renamedIndexes(rename: TableRename): RenamedIndex[] {
   const oldOf = (name: string) => columns.find(({ now }) => now === name)?.old ?? name
   return rename.indexes
     .map((index) => ({ index, old: nameOfIndex(rename.table, index, oldOf) }))
-    .filter(({ index, old }) => index.where === undefined && index.name !== old)
+    .filter(({ index, old }) => index.name !== old)
 }
 
 /** The migration while no node runs. SQLite has no name of an index that changes. */

@@ -216,7 +216,9 @@ function listOperation(entry: ApiEntry, { list, exportRows, entries }: EndpointD
       const { scope, owner } = reach
       const { view, hiddenColumns } = shapeFor(entry, call)
       const isDeleted = listsDeletedRows(entry.definition, call)
-      const listed = isDeleted ? deletedCollection(entry.collection) : entry.collection
+      const listed = isDeleted
+        ? deletedCollection(entry.definition, entry.collection)
+        : entry.collection
       const caller = requestCaller(entries, call, reach)
       const visible = visibleCollection(listed, hiddenColumns)
       const collection = relatedCollection(visible, entry.definition.name, caller)

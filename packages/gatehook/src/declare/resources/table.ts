@@ -42,6 +42,13 @@ const shortName = (name: string): string =>
 export const indexName = (table: string, ...columns: readonly string[]): string =>
   shortName(`${table}_by_${columns.join('_')}`)
 
+/** The rows of lists, where a resource keeps deleted ones. */
+const LIVE_ROWS = `${DELETED_FIELD} IS NULL`
+
+/** Returns the name of an index of the rows that are not marked as deleted. */
+const liveIndexName = (table: string, ...columns: readonly string[]): string =>
+  shortName(`${table}_live_by_${columns.join('_')}`)
+
 export const uniqueName = (table: string, ...fields: readonly string[]): string =>
   shortName(`${table}_unique_${fields.join('_and_')}`)
 
@@ -57,10 +64,13 @@ export const isWordTable = (table: string): boolean => table.startsWith(WORD_TAB
 /** Returns the name that an index has if its columns have the names of `nameOf`. */
 export function nameOfIndex(
   table: string,
-  { columns, unique }: TableIndex,
+  { name: current, columns, unique, where }: TableIndex,
   nameOf: (column: string) => string,
 ): string {
   const names = columns.filter((name) => name !== 'scope' && name !== 'id')
+  if (where !== undefined) {
+    return where === LIVE_ROWS ? liveIndexName(table, ...names.map(nameOf)) : current
+  }
   return unique
     ? uniqueName(table, ...names.map((name) => nameOf(unfoldedColumn(name))))
     : indexName(table, ...names.map(nameOf))
@@ -78,20 +88,33 @@ export const uniqueTuples = ({ fields, unique }: ResourceDefinition): (readonly 
  * Returns the indexes of a table. Every index begins with the scope. Each column and tuple that
  * sorts or filters has an index that ends with the id, unless it is listed with `index: false`. So
  * a page is one seek (§7.9). A person's lists use the index of the owner, and sort that person's
- * rows in memory.
+ * rows in memory. With soft deletion these indexes lack the deleted rows, which no page passes.
  */
 export function indexesOf(definition: ResourceDefinition): TableIndex[] {
-  const { name: table, fields } = definition
+  const { name: table, fields, softDeletion } = definition
   const indexes: TableIndex[] = []
-  const add = (name: string, columns: string[]) => {
-    if (!indexes.some((index) => index.name === name))
-      indexes.push({ name, columns, unique: false })
+  const add = (index: Omit<TableIndex, 'unique'>) => {
+    if (!indexes.some(({ name }) => name === index.name)) indexes.push({ ...index, unique: false })
   }
-  if (definition.softDeletion) {
-    add(indexName(table, DELETED_FIELD), ['scope', DELETED_FIELD, 'id'])
+  const addWhole = (...names: readonly string[]) =>
+    add({ name: indexName(table, ...names), columns: ['scope', ...names, 'id'] })
+  const addListed = (...names: readonly string[]) => {
+    if (!softDeletion) return addWhole(...names)
+    const columns = ['scope', ...names.filter((name) => name !== 'id'), 'id']
+    add({ name: liveIndexName(table, ...names), columns, where: LIVE_ROWS })
+  }
+  /** For lists too, and for the rows that refer to a row, whether they are marked as deleted. */
+  const addReferring = (name: string) => {
+    addListed(name)
+    // It has another order than lists, which SQLite would read along it.
+    if (softDeletion) addWhole(name, DELETED_FIELD)
+  }
+  if (softDeletion) {
+    addWhole(DELETED_FIELD)
+    addListed('id')
     // A purge reads the rows of all scopes.
     const where = `${DELETED_FIELD} IS NOT NULL`
-    indexes.push({ name: `${table}_deleted`, columns: [DELETED_FIELD], unique: false, where })
+    add({ name: `${table}_deleted`, columns: [DELETED_FIELD], where })
   }
   const tuples = definition.sortIndexes.filter((columns) => columns.length > 1)
   const single = new Set(definition.sortIndexes.filter((columns) => columns.length === 1).flat())
@@ -99,10 +122,7 @@ export function indexesOf(definition: ResourceDefinition): TableIndex[] {
     if (fieldKindOf(fields[name]!).isMap) continue // reads rows within the bounds of §7.10
     const compared = comparedName(fields, name)
     if (compared === name) single.add(name)
-    else if (!fields[name]!.unique) add(indexName(table, compared), ['scope', compared, 'id'])
-  }
-  for (const [name, spec] of Object.entries(fields)) {
-    if (spec.kind === 'ref') single.add(name) // the deletion of the referenced row queries it
+    else if (!fields[name]!.unique || softDeletion) addListed(compared)
   }
   for (const tuple of uniqueTuples(definition)) {
     const columns = tuple.map((name) => comparedName(fields, name))
@@ -113,26 +133,30 @@ export function indexesOf(definition: ResourceDefinition): TableIndex[] {
     })
   }
   single.delete('id')
-  for (const name of single) {
-    add(indexName(table, name), ['scope', name, 'id'])
+  for (const name of single) addListed(name)
+  for (const [name, spec] of Object.entries(fields)) {
+    if (spec.kind === 'ref') addReferring(name) // the deletion of the referenced row queries it
   }
   const owner = ownerField(definition)
-  if (owner !== undefined && owner !== 'id') add(indexName(table, owner), ['scope', owner, 'id'])
-  for (const tuple of tuples) {
-    add(indexName(table, ...tuple), ['scope', ...tuple, 'id'])
-  }
+  if (owner !== undefined && owner !== 'id') addReferring(owner)
+  for (const tuple of tuples) addListed(...tuple)
   return indexes
 }
 
-/** Returns unused indexes: of fields that have `index: false`. */
+/** Returns unused indexes: of fields that have `index: false`, and of another soft deletion. */
 export function outdatedIndexes(
   definition: ResourceDefinition,
   indexes: readonly TableIndex[],
 ): string[] {
-  const { name: table, filter, sort } = definition
-  const names = [...filter, ...sort].flatMap((name) => [
-    indexName(table, name),
-    indexName(table, comparedName(definition.fields, name)),
+  const { name: table, filter, sort, sortIndexes } = definition
+  const tuples = [
+    ['id'],
+    ...[...filter, ...sort].flatMap((name) => [[name], [comparedName(definition.fields, name)]]),
+    ...sortIndexes,
+  ]
+  const names = tuples.flatMap((tuple) => [
+    indexName(table, ...tuple),
+    liveIndexName(table, ...tuple),
   ])
   return names.filter((name) => !indexes.some((index) => index.name === name))
 }
@@ -236,10 +260,13 @@ function maxValueBytes(spec: MemberSpec): number {
   return fieldKindOf(spec).column === 'text' ? CHARACTER_BYTES_MAX * max : 0
 }
 
-/** A unique index of several columns does not order the rows with `null`. */
-const listIndexesOf = (definition: ResourceDefinition): (readonly string[])[] =>
+/**
+ * Returns the columns of the indexes of these rows. A unique index of several columns does not
+ * order the rows with `null`.
+ */
+const listIndexesOf = (definition: ResourceDefinition, rows?: string): (readonly string[])[] =>
   indexesOf(definition)
-    .filter(({ where }) => where === undefined)
+    .filter(({ where }) => where === rows)
     .filter(({ unique, columns }) => !unique || columns.length === 2)
     .map(({ columns }) => columns.slice(1))
 
@@ -264,6 +291,7 @@ export function resourceCollection(
   const owner = ownerPathOf(definition, resources)
   const missingIndexes = missing?.get(definition.name)
   const related = relatedColumns(definition, resources, { database, listColumn, missing })
+  const rows = definition.softDeletion && LIVE_ROWS
   return {
     name: definition.name,
     table: rowSource(definition, database),
@@ -283,8 +311,8 @@ export function resourceCollection(
       ...(hasRelations(definition) ? [EXPAND] : []),
       ...(definition.softDeletion ? [DELETED_PARAMETER] : []),
     ],
-    ...(definition.softDeletion && { where: `${DELETED_FIELD} IS NULL` }),
-    indexes: [['id'], ...listIndexesOf(definition)],
+    ...(rows && { where: rows }),
+    indexes: [['id'], ...listIndexesOf(definition, rows)],
     ...(missingIndexes && { missingIndexes }),
     maxRowBytes: maxBytesOf(definition.fields),
     ...(owner && { owner: owner.column, ownerThrough: owner.through }),
@@ -292,7 +320,10 @@ export function resourceCollection(
 }
 
 /** Describes the rows that are marked as deleted, which the index of their instant selects. */
-export function deletedCollection(collection: Collection): Collection {
+export function deletedCollection(
+  definition: ResourceDefinition,
+  collection: Collection,
+): Collection {
   const { where: _where, ...all } = collection
   // Deleted rows can refer to deleted rows, which an index of the others lacks.
   const columns = all.columns.map((column) => {
@@ -305,5 +336,6 @@ export function deletedCollection(collection: Collection): Collection {
     ...(hasRelated && { columns }),
     name: `${collection.name} deleted`,
     hasStoredTotal: false,
+    indexes: [['id'], ...listIndexesOf(definition)],
   }
 }
