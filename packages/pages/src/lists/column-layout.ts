@@ -22,6 +22,7 @@ interface ColumnLayout {
   readonly columns: readonly PlacedColumn[]
   /** The column that names a row. */
   readonly name: RowColumn | undefined
+  /** The columns whose values need no header, so that they can be under the name. */
   readonly under: readonly RowColumn[]
 }
 
@@ -55,5 +56,6 @@ export function layoutOf(declared: readonly RowColumn[], omit: readonly string[]
       ...(column === main ? { isMain: true } : style && { class: style }),
     }
   })
-  return { columns, name, under: leaving.slice(0, UNDER_NAME) }
+  const under = leaving.filter((column) => !isAmount(column) && column.as !== 'rate')
+  return { columns, name, under }
 }

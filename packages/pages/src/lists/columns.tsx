@@ -4,7 +4,7 @@ import { slowNow } from '../clock.ts'
 import { ago, day, listTime, number, percent, period } from '../format.ts'
 import { Code, State } from '../parts/state.tsx'
 import { type Column, Sub } from '../parts/table.tsx'
-import { layoutOf } from './column-layout.ts'
+import { layoutOf, UNDER_NAME } from './column-layout.ts'
 import type { CellDisplay, RowColumn } from './row-column.ts'
 import { type ListedObject, rowColumns } from './row-columns.ts'
 import { isNone, valueAt, whoText } from './row-value.ts'
@@ -31,7 +31,6 @@ const contents: Readonly<Record<CellDisplay, (value: never) => ComponentChildren
   code: codeText,
   number,
   percent,
-  truth: (value: boolean) => (value ? 'yes' : 'no'),
   day: (at: string) => <time dateTime={at}>{day(at)}</time>,
   time: (at: string) => <Time at={at} />,
   seconds: (seconds: number) => <Time at={new Date(seconds * 1000).toISOString()} />,
@@ -44,7 +43,6 @@ const contents: Readonly<Record<CellDisplay, (value: never) => ComponentChildren
   },
   rate: ({ limit, window_s: windowS }: RateJson) =>
     `${number(limit)} per ${period(windowS * 1000)}`,
-  json: (value) => JSON.stringify(value),
   who: whoText,
   customer: String,
   url: (url: string) => url.replace(/^https?:\/\//, ''),
@@ -88,12 +86,14 @@ export function columnsOf<Row extends object>(
     ) : (
       cellOf(column, row)
     )
+  const subOf = (row: Row) =>
+    under.filter(({ name }) => !isNone(valueAt(row, name))).slice(0, UNDER_NAME)
   const nameOf = (column: RowColumn, row: Row) => (
     <>
       {linkOf(column, row)}
       {mark && <> {mark(row)}</>}
       <Sub>
-        {under.map((each, n) => (
+        {subOf(row).map((each, n) => (
           <span key={each.name}>
             {n > 0 && ' · '}
             {cellOf(each, row)}

@@ -1,25 +1,11 @@
 /** A column of an object, as the engine declares it (decision 0109). Types only. */
 import type { Tone } from '../parts/state.tsx'
+import type { ListedObject, rowColumns } from './row-columns.ts'
+
+type Declared = (typeof rowColumns)[ListedObject][number]
 
 /** How a table displays a value. Undefined: its text. */
-export type CellDisplay =
-  | 'id'
-  | 'code'
-  | 'number'
-  | 'percent'
-  | 'truth'
-  | 'day'
-  | 'time'
-  | 'seconds'
-  | 'ago'
-  | 'list'
-  | 'count'
-  | 'attempts'
-  | 'rate'
-  | 'json'
-  | 'who'
-  | 'customer'
-  | 'url'
+export type CellDisplay = Extract<Declared, { readonly as: unknown }>['as']
 
 /** The tones and words of a member's values, for rows in which the member `when` is not empty. */
 export type StateRule = readonly [
