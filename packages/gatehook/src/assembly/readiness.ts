@@ -95,7 +95,7 @@ export function assembleReadiness(
     polled: [clockDifference, durability, lockHolders, fullServer].flatMap(({ polled }) => polled),
     metrics: [
       clockDifference.metric,
-      ...primaryMetrics(primaryFault),
+      ...primaryMetrics(primaryFault, db),
       durability.metric,
       lockHolders.metric,
       fullServer.metric,

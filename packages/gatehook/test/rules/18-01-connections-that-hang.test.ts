@@ -64,6 +64,8 @@ async function requireRecovery({ node, path, warnings }: Place) {
   const isReady = () => node.as(undefined).get('/readyz')
   await eventually(isReady, ({ status }) => status === 200)
   assert.ok(warnings.includes(primaryFaults.hung))
+  const { text } = await node.as(undefined).get('/metrics')
+  assert.match(text, /^gatehook_database_connections_hung_total [1-9]/m)
 }
 
 for (const isPooled of [false, true]) {

@@ -3,7 +3,16 @@ import type { Database } from '../../platform/storage/database.ts'
 import { primaryFaults } from '../../platform/storage/primary-fault.ts'
 import { gauge, type Metric } from '../../platform/telemetry/metric.ts'
 
-export const primaryMetrics = (primaryFault: Database['fault']): readonly Metric[] => [
+export const primaryMetrics = (
+  primaryFault: Database['fault'],
+  { hungCount }: Pick<Database, 'hungCount'>,
+): readonly Metric[] => [
+  {
+    name: 'gatehook_database_connections_hung_total',
+    help: 'Connections to the primary that this node replaced because they hung (§18.1).',
+    type: 'counter',
+    read: () => [{ value: hungCount() }],
+  },
   gauge(
     'gatehook_database_available',
     '1 while the primary of the database answers; 0 while writes are 503 (§18.1).',

@@ -52,6 +52,8 @@ export interface ConnectionSource {
   noteServer(error?: unknown): void
   /** Opens a connection outside the pool; see `createClient`. */
   open(isLimited?: boolean): Promise<Client>
+  /** See `Database.hungCount`. */
+  hungCount(): number
   /** Calls the listener when connections hung: others of the same time may hang, too. */
   onHung(listener: () => void): void
   /**
@@ -77,7 +79,9 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
   /** A pooler opens connections while it has none to the primary. */
   const isBehindPooler = () =>
     fault() === 'pooler_unserved' || (hosts.isPooled && fault() === 'standby')
-  const onHung = () => {
+  let hungCount = 0
+  const onHung = (count: number) => {
+    hungCount += count
     for (const listener of hungListeners) listener()
   }
   const watches = watchHosts(options, state, onHung)
@@ -133,6 +137,7 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
     },
     open: (isLimited = true) =>
       tryHosts(() => openVerified(createClient({}, isLimited), verify, log)),
+    hungCount: () => hungCount,
     onHung: (listener) => void hungListeners.push(listener),
     fault: () => fault() ?? (watches.some(({ isHanging }) => isHanging()) ? 'hung' : undefined),
     stop() {
@@ -176,7 +181,7 @@ type FaultState = ReturnType<typeof createFaultState>
 function watchHosts(
   { hosts, newClient, log }: SourceOptions,
   { lose, find, fault }: FaultState,
-  onHung: () => void,
+  onHung: (count: number) => void,
 ): readonly ServerWatch[] {
   const { isPooled } = hosts
   const watches = hosts.all.map((config, host) =>
@@ -193,7 +198,7 @@ function watchHosts(
         }),
       onHung(connections) {
         log.warn({ connections, database: hosts.label }, primaryFaults.hung)
-        onHung()
+        onHung(connections)
       },
       onSilent() {
         hosts.moveOn(host)

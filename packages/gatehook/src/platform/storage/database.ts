@@ -329,11 +329,10 @@ export interface Database extends Reader {
    * without a direct address.
    */
   readonly isNotified: boolean
-  /**
-   * Why no server answers as the primary, as the process knows it; undefined while one does, and on
-   * SQLite.
-   */
+  /** Why no server answers as the primary, as the process knows it; undefined while one does. */
   fault(): PrimaryFault | undefined
+  /** Returns the number of connections that hung while their server opened others. */
+  hungCount(): number
   close(): Promise<void>
 }
 

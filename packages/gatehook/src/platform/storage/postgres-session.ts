@@ -75,6 +75,8 @@ export interface Sessions {
   connect(): Promise<pg.PoolClient>
   /** See `Database.fault`. */
   fault(): PrimaryFault | undefined
+  /** See `Database.hungCount`. */
+  hungCount(): number
   /** Returns the number of transactions that wait for a connection. */
   waitingCount(): number
   /**
@@ -180,6 +182,7 @@ export async function openSessions(
       if (!pooler || fault === undefined) return fault
       return faultThroughPooler(fault, directHosts && comparison?.faultOf(directHosts.all))
     },
+    hungCount: source.hungCount,
     async begin(session, begin) {
       if (!pooler) return begin
       const transaction = await beginPooled(source, session, begin)

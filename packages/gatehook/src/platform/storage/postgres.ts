@@ -180,7 +180,7 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     onPromotion: sessions.onPromotion,
     recentWork: createRecentItems,
     isNotified: target.pooler === undefined || target.directUrl !== undefined,
-    fault: sessions.fault,
+    ...{ fault: sessions.fault, hungCount: sessions.hungCount },
     queued: () => transactions.size,
     connectionWaits: () => sessions.waitingCount() + takeConnection.waitingCount(),
     close() {

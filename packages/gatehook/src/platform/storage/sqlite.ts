@@ -366,7 +366,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     onPromotion() {},
     recentWork: () => ({ add() {}, take: () => [] }),
     isNotified: false,
-    fault: () => undefined,
+    ...{ fault: () => undefined, hungCount: () => 0 },
     listen: async () => async () => {},
     close() {
       closing ??= Promise.all([queue.drain(), snapshots.finished(), longReads.close()]).then(
