@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openApp as openEngine } from './app.ts'
-import { Service } from './declare/resources/service.ts'
+import type { Service } from './declare/resources/service.ts'
 import { loadServiceModule, type ServiceModule } from './declare/resources/service-module.ts'
 import { DEFAULT_CUSTOMER, isInstallationScope } from './identity/access/administration.ts'
 import { keyCreation } from './identity/access/key-members.ts'
@@ -107,7 +107,7 @@ export async function openApp({
   env = {},
   seed = false,
 }: OpenOptions): Promise<EmbeddedApp> {
-  const declared = service instanceof Service ? service : await loadServiceModule(service)
+  const declared = await loadServiceModule(service)
   const storage = await createStorage(database)
   try {
     const config = loadConfig({

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type App, openApp } from './app.ts'
-import { Service } from './declare/resources/service.ts'
+import type { Service } from './declare/resources/service.ts'
 import { loadServiceModule, type ServiceModule } from './declare/resources/service-module.ts'
 import { wallClock } from './kernel/clock.ts'
 import { Failure } from './kernel/failure.ts'
@@ -141,7 +141,7 @@ async function openService({ service, env, pages }: MountOptions): Promise<Opene
     const path = mountPathOf(config)
     const app = await openApp({
       config,
-      service: service instanceof Service ? service : await loadServiceModule(service),
+      service: await loadServiceModule(service),
       log,
       mounted: { pages: pages ?? path === '' },
       ownership: { takesOver: false },

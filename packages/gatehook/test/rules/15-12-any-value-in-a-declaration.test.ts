@@ -8,24 +8,9 @@ import { declaredMembers } from '../../src/declare/resources/declared-members.ts
 import { Resource } from '../../src/declare/resources/resource.ts'
 import { openApp } from '../../src/embedded.ts'
 import { DeclarationError } from '../../src/gatehook.ts'
+import type { Shape } from '../../src/protocol/fields/declaration-mistakes.ts'
 import { api, plain, words } from '../fixtures/declared-words.ts'
-
-const junk: readonly (readonly [string, unknown])[] = [
-  ...[null, true, 0, -1, Number.NaN, 7n, '', 'x', 'X Y', 'a'.repeat(70_000)].map(
-    (value) => [String(value).slice(0, 20), value] as const,
-  ),
-  ['symbol', Symbol('x')],
-  ['function', () => 1],
-  ['object', {}],
-  ['array', []],
-  ['array of null', [null]],
-  ['array of text', ['x']],
-  ['array of numbers', [7]],
-  ['object of null', { x: null }],
-  ['object of objects', { x: {}, y: [] }],
-  ['date', new Date(0)],
-  ['map', new Map([['a', 1]])],
-]
+import { junk } from '../fixtures/junk.ts'
 
 /** Returns the service with a part that a word has declared. */
 const serviceWith = (part: unknown) =>
@@ -40,19 +25,29 @@ function errorOf(run: () => unknown): unknown {
   return undefined
 }
 
+/** Returns the options of a word with a value of each of its members, also of inner ones. */
+const optionsOf = (shape: Shape, value: unknown): [path: string, options: object][] =>
+  Object.entries(shape).flatMap(([member, inner]) => [
+    [member, { [member]: value }],
+    ...(inner === true ? [] : optionsOf(inner, value)).map(([path, options]): [string, object] => [
+      `${member}.${path}`,
+      { [member]: options },
+    ]),
+  ])
+
 test('a value of another kind is a sentence with file and line, not an exception', async () => {
   const wrong: string[] = []
   for (const [word, declare] of Object.entries(words)) {
-    for (const member of Object.keys(declaredMembers[word as keyof typeof words])) {
-      for (const [kind, value] of junk) {
-        const title = `${word} ${member} ${kind}`
-        const declareAll = () => serviceWith(declare({ [member]: value }))
+    for (const [kind, value] of junk) {
+      for (const [path, options] of optionsOf(declaredMembers[word as keyof typeof words], value)) {
+        const title = `${word} ${path} ${kind}`
+        const declareAll = () => serviceWith(declare(options))
         const error = errorOf(declareAll)
         if (error === undefined) continue
         if (!(error instanceof DeclarationError)) wrong.push(`${title}: ${String(error)}`)
         else {
-          const options = { service: plain(declareAll) }
-          await assert.rejects(openApp(options), /\.ts:\d+: /, title)
+          const service = plain(declareAll)
+          await assert.rejects(openApp({ service }), /\.ts:\d+: /, title)
         }
       }
     }

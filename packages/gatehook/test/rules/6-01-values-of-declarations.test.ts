@@ -4,7 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { f, resource, service } from '../../src/gatehook.ts'
+import { loadServiceModule } from '../../src/declare/resources/service-module.ts'
+import { f, job, resource, service } from '../../src/gatehook.ts'
 
 /** Hides the types, as plain JavaScript does. */
 const untyped = (value: unknown) => value as never
@@ -29,6 +30,9 @@ const declare = (fields: object = {}, released = '2026-01-31', options: object =
       }),
     ],
   })
+
+const twoVersions = (v1: string, v2: string) =>
+  service({ name: 's', versions: { v1: { released: v1 }, v2: { released: v2 } }, resources: [] })
 
 const declareRoute = (parts: object) =>
   declare().route({
@@ -71,6 +75,82 @@ test('no two operations have one name', () => {
     () => service({ name: 's', versions, resources: [things('things').action('create', action)] }),
     /things: action create: every resource has an operation of this name/,
   )
+})
+
+test('a value that no row or document can have is a mistake of its declaration', () => {
+  const before = (renamed: object) =>
+    service({
+      name: 's',
+      versions: { v1: { released: '2026-01-31' }, v2: { released: '2026-02-28' } },
+      resources: [
+        resource('things', {
+          ...{ fields: { id: f.id(), text: f.string() }, list: { filter: [], sort: [] } },
+          ...{ access, events: [] },
+        }).before(
+          'v2',
+          untyped({
+            ...{ why: 'Shorter.', had: { note: f.string() }, hadNot: ['text'], renamed },
+            up: ({ note }: { note: string }) => ({ text: note }),
+            down: ({ text }: { text: string }) => ({ note: text }),
+          }),
+        ),
+      ],
+    })
+  const named = (name: string) =>
+    service({ name, versions: { v1: { released: '2026-01-31' } }, resources: [] })
+  const mail = () => declare().mail(undefined, { from: 'a@example.com' })
+  for (const [sentence, run] of [
+    [/field n: the default is NaN/, () => declare({ n: f.number().default(Number.NaN) })],
+    [/the default contains NUL or half/, () => declare({ t: f.string().default('\ud800') })],
+    [
+      /the default is of the type undefined/,
+      () => declare({ t: f.string().default(untyped(undefined)) }),
+    ],
+    [/\.describe\(\) is a sentence/, () => declare({ t: f.string().describe(untyped(7)) })],
+    [/field other: a row has one id/, () => declare({ other: f.id() })],
+    [/unique is an array of tuples/, () => declare({}, undefined, { unique: [[]] })],
+    [/name is required: one line/, () => named('')],
+    [/:a occurs twice in the path/, () => declareRoute({ path: '/x/:a/:a' })],
+    [/renamed: had lacks q/, () => before({ q: 'text' })],
+    [/renamed: hadNot lacks nope/, () => before({ note: 'nope' })],
+    [/job a: input is an object of fields/, () => job('a', untyped(7))],
+    [/\.mail\(\) is declared twice/, () => mail().mail(undefined, { from: 'a@example.com' })],
+    [/v2: released is before v1/, () => twoVersions('2026-02-28', '2026-01-31')],
+    [/is not of the form/, () => declare({ t: f.string().visible(`x:${'r'.repeat(100)}`) })],
+  ] as const) {
+    assert.throws(run, sentence)
+  }
+  before({ note: 'text' })
+  mail()
+  twoVersions('2026-01-31', '2026-02-28')
+})
+
+test('a scope that nothing requires is a mistake of the whole service', async () => {
+  const people = (scope: string) =>
+    resource('people', {
+      fields: { id: f.id(), email: f.email().unique() },
+      ...{ list: { filter: [], sort: [] }, access, events: [] },
+    }).signsIn({ username: 'email', scopes: ['things:read', scope] })
+  const load = (scope: string, more: object = {}) =>
+    loadServiceModule(() =>
+      service({
+        name: 's',
+        versions: { v1: { released: '2026-01-31' } },
+        resources: [people(scope)],
+        ...more,
+      }).route({
+        ...{ method: 'GET', path: '/report', scope: 'reports:read', summary: 'A report' },
+        handle: () => untyped({}),
+      }),
+    )
+  await load('reports:read')
+  await load('books:read', { scopes: ['books:read'] })
+  await assert.rejects(
+    load('report:read'),
+    /\.ts:\d+: resource people: \.signsIn\(\): nothing requires the scope report:read\. Did you/,
+  )
+  const oauth = { documents: { scopes: ['no:pe'] } }
+  await assert.rejects(load('things:read', { oauth }), /oauth\.documents\.scopes: nothing requires/)
 })
 
 test('a list names a field once', () => {

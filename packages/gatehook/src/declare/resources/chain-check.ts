@@ -11,6 +11,7 @@ import {
   type Shape,
 } from '../../protocol/fields/declaration-mistakes.ts'
 import { Field, type FieldSpec, type Fields } from '../../protocol/fields/fields.ts'
+import { isSentence } from '../../protocol/fields/json-value.ts'
 import type { Change } from '../versions/change.ts'
 import { findFieldMistakes, STATE_FIELD } from './field-check.ts'
 import { findListedMistakes } from './listed-failures.ts'
@@ -154,6 +155,7 @@ interface ChangeParts {
   readonly hadNot?: unknown
   readonly up?: unknown
   readonly down?: unknown
+  readonly renamed?: unknown
 }
 
 export function checkChange(
@@ -161,13 +163,24 @@ export function checkChange(
   version: string,
   change: ChangeParts | undefined,
 ): void {
-  const { why, had, hadNot, up, down } = change ?? {}
+  const { why, had, hadNot, up, down, renamed } = change ?? {}
   reject(definition, `.before('${version}')`, [
-    ...(typeof why === 'string' && why !== '' ? [] : ['why is required, for the changelog']),
+    ...(isSentence(why) ? [] : ['why is required, for the changelog']),
     ...(typeof had === 'object' && had !== null ? [] : ['had is an object of fields']),
     ...(Array.isArray(hadNot) ? [] : ['hadNot is an array of field names']),
     ...functionMistake('up', up),
     ...functionMistake('down', down),
+    ...(renamed === undefined ? [] : renamedMistakes(renamed, had, hadNot)),
+  ])
+}
+
+/** Reports names that are not those of one field each in the older and the newer version. */
+function renamedMistakes(renamed: unknown, had: unknown, hadNot: unknown): string[] {
+  if (!isObject(renamed)) return ['renamed is an object: { old_name: "new_name" }']
+  const newer: readonly unknown[] = Array.isArray(hadNot) ? hadNot : []
+  return Object.entries(renamed as object).flatMap(([old, name]) => [
+    ...(isObject(had) && Object.hasOwn(had as object, old) ? [] : [`renamed: had lacks ${old}`]),
+    ...(newer.includes(name) ? [] : [`renamed: hadNot lacks ${String(name)}`]),
   ])
 }
 

@@ -101,7 +101,7 @@ export function readResource(name: string, options: unknown) {
     checks: [],
     rules: [],
     computations: {},
-    unique: isArrayOf(parts.unique, Array.isArray) ? parts.unique! : [],
+    unique: isArrayOf(parts.unique, isTuple) ? parts.unique! : [],
     sample: undefined,
     signsIn: undefined,
     ownedBy: undefined,
@@ -124,9 +124,13 @@ function nameMistakes(name: string): string[] {
 const PLACEHOLDER_ID: FieldSpec = { kind: 'id', write: 'never', nullable: false, min: 1 }
 
 function withId(fields: Record<string, FieldSpec>): Record<string, FieldSpec> {
-  const [first] = Object.entries(fields)
-  if (first?.[0] === 'id' && first[1].kind === 'id') return fields
-  throw new DeclarationError('the first field is `id: f.id()`')
+  const [first, ...others] = Object.entries(fields)
+  if (first?.[0] !== 'id' || first[1].kind !== 'id') {
+    throw new DeclarationError('the first field is `id: f.id()`')
+  }
+  const second = others.find(([, { kind }]) => kind === 'id')
+  if (!second) return fields
+  throw new DeclarationError(`field ${second[0]}: a row has one id; use f.ref(…) or f.uuid()`)
 }
 
 /** Returns the access with a valid member for each that plain JavaScript omitted. */
@@ -167,6 +171,8 @@ const isArrayOf = (value: unknown, isItem: (item: unknown) => boolean): boolean 
 
 const isNames = (value: unknown): boolean => isArrayOf(value, (name) => typeof name === 'string')
 
+const isTuple = (value: unknown): boolean => isNames(value) && (value as []).length > 0
+
 const UNINDEXED = '{ field, index: false }'
 
 /** Reports required members that plain JavaScript omitted, and those without a form. */
@@ -190,7 +196,7 @@ function findMissingMembers({
     !isNames(list?.prefix ?? []) && 'list.prefix is an array of field names',
     !isNames(list?.contains ?? []) && 'list.contains is an array of field names',
     !isNames(search) && "search is an array of field names: ['name']",
-    !isArrayOf(unique, Array.isArray) && "unique is an array of tuples: [['room_id', 'day']]",
+    !isArrayOf(unique, isTuple) && "unique is an array of tuples: [['room_id', 'day']]",
     access !== false &&
       !Array.isArray(events) &&
       'events is required: an array of event types, or []',

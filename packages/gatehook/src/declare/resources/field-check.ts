@@ -5,6 +5,7 @@ import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import { ENGINE_PREFIX, FOLDED_FIELD_MAX } from '../../protocol/fields/folding.ts'
 import { isSameValue, toJson } from '../../protocol/fields/forms.ts'
+import { findNotJson, isSentence } from '../../protocol/fields/json-value.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { createObjectReader } from '../../protocol/fields/reader.ts'
 import { INNER_REFERENCES_MAX, ITEMS, innerReferencesOf } from './inner-references.ts'
@@ -98,6 +99,10 @@ const fieldRules: readonly FieldRule[] = [
     }
   },
   ({ spec, mistake }) => spec.onDelete !== undefined && checkDeletion(spec, mistake),
+  ({ spec, mistake }) => {
+    if (Object.hasOwn(spec, 'description') && !isSentence(spec.description))
+      throw mistake('.describe() is a sentence of at most 2,000 characters')
+  },
 ]
 
 /** Returns a sentence for the developer per mistake of a field. */
@@ -107,15 +112,17 @@ export function findFieldMistakes(
   { depth = 1, isColumn = false } = {},
 ): string[] {
   const mistake = (why: string) => new DeclarationError(`field ${name}: ${why}`)
-  return fieldRules.flatMap((check) => {
+  const mistakes: string[] = []
+  for (const check of fieldRules) {
     try {
       check({ name, spec, depth, isColumn, mistake })
-      return []
     } catch (error) {
-      if (!(error instanceof DeclarationError)) throw error
-      return error.message.split('\n')
+      if (error instanceof DeclarationError) mistakes.push(...error.message.split('\n'))
+      // A value without a form was reported before.
+      else if (mistakes.length === 0) throw error
     }
-  })
+  }
+  return mistakes
 }
 
 function checkPrefix(
@@ -211,7 +218,7 @@ function checkUnit(spec: FieldSpec, mistake: (why: string) => DeclarationError):
   const { unit } = spec
   if (fieldKindOf(spec).amount === undefined)
     throw mistake('.unit() goes with a number or a decimal')
-  const isWord = typeof unit === 'string' && /^\S(.*\S)?$/.test(unit)
+  const isWord = isSentence(unit) && /^\S(.*\S)?$/.test(unit)
   if (!isWord || unit.length > UNIT_MAX)
     throw mistake(`.unit() is a text of 1 to ${UNIT_MAX} characters`)
 }
@@ -278,7 +285,12 @@ function checkInnerReferences(
 /** Validates the default, which has the form of a value that was read. */
 function checkDefault(spec: FieldSpec, mistake: (why: string) => DeclarationError): void {
   const { default: value, ...rest } = spec
-  if (value === undefined || fieldKindOf(spec).hasFreeDefault) return
+  if (!Object.hasOwn(spec, 'default')) return
+  const { findMistake, hasFreeDefault } = fieldKindOf(spec)
+  if (findMistake?.(spec) !== undefined) return // reported with the kind
+  const why = findNotJson(value)
+  if (why !== undefined) throw mistake(`the default ${why}`)
+  if (hasFreeDefault) return
   const read = createObjectReader({ members: { it: rest } })
   const { values, errors } = read({ it: toJson(spec, value) })
   if (errors[0]) throw mistake(`the default ${errors[0].message}`)

@@ -4,7 +4,9 @@
  */
 
 import type { ServiceJobKind } from '../../platform/jobs/job.ts'
+import { reportMistakes } from '../../protocol/fields/declaration-mistakes.ts'
 import type { Fields, RowOf } from '../../protocol/fields/fields.ts'
+import { isPlainObject } from '../../protocol/fields/reading.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import type { OwnPrincipal } from './own-principal.ts'
 import type { OwnContext } from './own-words.ts'
@@ -33,7 +35,10 @@ type NoFields = {}
  * export const sendReceipt = job('send_receipt', { order_id: f.int() })
  */
 export function job<const I extends Fields = NoFields>(name: string, input?: I): Job<I> {
-  return new Job(name, input ?? ({} as I))
+  if (input === undefined) return new Job(name, {} as I)
+  const isFields = isPlainObject(input)
+  if (!isFields) reportMistakes([`job ${String(name)}: input is an object of fields`])
+  return new Job(name, isFields ? input : ({} as I))
 }
 
 export interface JobOptions {
@@ -176,7 +181,7 @@ export const defineJob = (
 ): JobDefinition => ({
   kind: 'job',
   name,
-  input: Object.fromEntries(Object.entries(fields).map(([name, { spec }]) => [name, spec])),
+  input: Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field?.spec])),
   ...limitsOf('job', options),
   handle: handle as JobDefinition['handle'],
 })

@@ -1,6 +1,8 @@
 /** Finds mistakes in the declaration of a route, also those of plain JavaScript. Pure. */
 
+import { duplicatesIn } from '../../protocol/fields/declaration-mistakes.ts'
 import { Field, type FieldSpec, type Fields } from '../../protocol/fields/fields.ts'
+import { isSentence } from '../../protocol/fields/json-value.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { defaultLimits } from '../../protocol/http/exchange.ts'
 import { hasApi, ownCodeAlone, withApi } from './api-resources.ts'
@@ -48,6 +50,8 @@ function pathMistakes({ path }: RouteDefinition, resources: readonly ResourceDef
   if (root !== '' || !segments.every((segment) => /^:?[a-z][a-z0-9_-]*$/.test(segment))) {
     return ['paths look like /reports/daily or /reports/:id']
   }
+  const [twice] = duplicatesIn(segments.filter((segment) => segment.startsWith(':')))
+  if (twice !== undefined) return [`${twice} occurs twice in the path`]
   if (RESERVED_SEGMENT.test(first!)) return [`/${first} is taken`]
   if (withApi(resources).some(({ name }) => name === first) && rest.length < 2) {
     return [`/${first} belongs to the resource of that name`]
@@ -69,7 +73,7 @@ function partMistakes({ method, scope, summary, input, handle, mcp }: RouteDefin
   const mistakes: string[] = []
   if (!METHODS.includes(method)) mistakes.push(`method is one of ${METHODS.join(', ')}`)
   if (typeof scope !== 'string' || scope === '') mistakes.push('scope is required')
-  if (typeof summary !== 'string') mistakes.push('summary is required')
+  if (!isSentence(summary)) mistakes.push('summary is required')
   if (mcp !== undefined && typeof mcp !== 'boolean') mistakes.push('mcp is true or false')
   if (typeof handle !== 'function') mistakes.push('handle is a function')
   if (method === 'GET' && input !== undefined) mistakes.push('a GET has no body: declare query')

@@ -1,11 +1,18 @@
 /** The scopes of a declaration (§3.6), and the default scopes of a person (§6.7). */
 
 import type { ScopeChanges } from '../../identity/access/administration.ts'
-import { accountScopes, isAccountScope, isScopeName } from '../../identity/access/scopes.ts'
+import {
+  accountScopes,
+  isAccountScope,
+  isScopeName,
+  SCOPE_NAME_MAX,
+} from '../../identity/access/scopes.ts'
 import { isIdentityScope } from '../../identity/tokens/identity-scopes.ts'
 import { findClosest } from '../../kernel/closest.ts'
+import type { DeclarationMistake } from '../../protocol/fields/declaration-mistakes.ts'
 import { endpointActions } from './action.ts'
 import { type ApiResource, withApi } from './api-resources.ts'
+import { declarationSite } from './declared-resource.ts'
 import { limitingScopes } from './field-rights.ts'
 import { allScope, owningField } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -27,19 +34,20 @@ interface ScopeSource {
   readonly externalEvents: readonly ReadableEvent[]
 }
 
+/** Returns a question for the scope that a misspelt one resembles; undefined: none. */
+const suggest = (scope: string, candidates: ReadonlySet<string>): string | undefined => {
+  const closest = candidates.has(scope) ? undefined : findClosest(scope, [...candidates])
+  return closest && `Did you mean ${closest}?`
+}
+
 /**
- * Returns a sentence per scope of an action, route or event that resembles one of rows, and per
- * scope of persons that nothing requires: they are probably misspelt.
+ * Returns a sentence per scope of an action, route or event that resembles one of rows: it is
+ * probably misspelt.
  */
 export function findScopeWarnings(service: ScopeSource): string[] {
   const { resources, routes, events = [], externalEvents } = service
   const withoutActions = resources.map((definition) => ({ ...definition, actions: [] }))
   const scopesOfRows = listScopes({ resources: withoutActions, routes: [], externalEvents: [] })
-  const allScopes = listScopes(service)
-  const suggest = (scope: string, candidates: ReadonlySet<string>): string | undefined => {
-    const closest = candidates.has(scope) ? undefined : findClosest(scope, [...candidates])
-    return closest && `Did you mean ${closest}?`
-  }
   const named = [
     ...resources.flatMap((definition) =>
       endpointActions(definition).map(
@@ -51,19 +59,39 @@ export function findScopeWarnings(service: ScopeSource): string[] {
     ),
     ...[...events, ...externalEvents].map(({ type, scope }) => [`event ${type}`, scope] as const),
   ]
-  const similar = named.flatMap(([where, scope]) => {
+  return named.flatMap(([where, scope]) => {
     const question = scope && suggest(scope, scopesOfRows)
     return question ? [`${where}: no resource has the scope ${scope}. ${question}`] : []
   })
-  const unused = resources.flatMap(({ name, signsIn }) => {
+}
+
+/** A scope that persons, or clients with a document, receive. */
+interface GrantedScope {
+  readonly where: string
+  readonly scope: string
+  readonly site: DeclarationMistake['site']
+}
+
+function listGrants({ resources, documentScopes = [] }: ScopeSource): GrantedScope[] {
+  const ofPersons = resources.flatMap((definition): GrantedScope[] => {
+    const { signsIn } = definition
     const scopes = new Set([...(signsIn?.scopes ?? []), ...(signsIn?.signUp?.scopes ?? [])])
-    return [...scopes].flatMap((scope) => {
-      if (allScopes.has(scope)) return []
-      const question = suggest(scope, allScopes)
-      return `resource ${name}: .signsIn(): nothing requires ${scope}. ${question ?? ''}`.trim()
-    })
+    const where = `resource ${definition.name}: .signsIn()`
+    return [...scopes].map((scope) => ({ where, scope, site: declarationSite(definition) }))
   })
-  return [...similar, ...unused]
+  const where = 'service: oauth.documents.scopes'
+  return [...ofPersons, ...documentScopes.map((scope) => ({ where, scope, site: undefined }))]
+}
+
+/** Returns the mistakes of a whole service: calls of its chain can still declare a scope. */
+export function findUnusedGrants(service: ScopeSource): DeclarationMistake[] {
+  const allScopes = listScopes(service)
+  return listGrants(service)
+    .filter(({ scope }) => !allScopes.has(scope))
+    .map(({ where, scope, site }) => {
+      const advice = suggest(scope, allScopes) ?? 'service({ scopes }) names rights of other code.'
+      return { sentence: `${where}: nothing requires the scope ${scope}. ${advice}`, site }
+    })
 }
 
 /** `access: { read: 'public' }`: anonymous callers read (§6.10). */
@@ -150,7 +178,8 @@ export function findScopeMistakes(service: ScopeSource): string[] {
     else if (isIdentityScope(scope)) {
       mistakes.push(`${where}: the scope "${scope}" is one of OpenID Connect`)
     } else if (!isScopeName(scope)) {
-      mistakes.push(`${where}: the scope "${scope}" is not of the form collection:write`)
+      const name = scope.slice(0, SCOPE_NAME_MAX)
+      mistakes.push(`${where}: the scope "${name}" is not of the form collection:write`)
     }
   }
   for (const definition of withApi(service.resources)) {
@@ -185,19 +214,12 @@ export function findScopeMistakes(service: ScopeSource): string[] {
 /** Scopes of persons, and of clients with a document: account scopes are granted by an operator. */
 function grantedScopeMistakes(service: ScopeSource): string[] {
   const scopes = listScopes(service)
-  const grants: (readonly [where: string, scope: string])[] = service.resources.flatMap(
-    ({ name, signsIn }) =>
-      [...(signsIn?.scopes ?? []), ...(signsIn?.signUp?.scopes ?? [])].map((scope) => [
-        `resource ${name}: .signsIn(): ${scope}`,
-        scope,
-      ]),
-  )
-  for (const scope of service.documentScopes ?? []) {
-    grants.push([`service: oauth.documents.scopes: ${scope}`, scope])
-  }
-  return grants.flatMap(([where, scope]) => {
-    if (isAccountScope(scope)) return [`${where} is an account scope; an operator grants it`]
-    // A route that follows `service({…})` can still declare it.
-    return scopes.has(scope) || isScopeName(scope) ? [] : [`${where} is not a scope`]
+  return listGrants(service).flatMap(({ where, scope }) => {
+    if (isAccountScope(scope)) {
+      return [`${where}: ${scope} is an account scope; an operator grants it`]
+    }
+    // A route that follows `service({…})` can still declare it (`findUnusedGrants`).
+    const isScope = scopes.has(scope) || isScopeName(scope)
+    return isScope ? [] : [`${where}: ${scope.slice(0, SCOPE_NAME_MAX)} is not a scope`]
   })
 }

@@ -4,8 +4,13 @@
  */
 import { spawnSync } from 'node:child_process'
 import { basename, relative, resolve } from 'node:path'
-import { collectMistakes, DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
+import {
+  collectMistakes,
+  DeclarationError,
+  reportMistakes,
+} from '../../protocol/fields/declaration-mistakes.ts'
 import { locationOf } from './call-site.ts'
+import { findUnusedGrants } from './scopes.ts'
 import { Service } from './service.ts'
 
 /** A service, or the exports of the module that declares it. */
@@ -15,15 +20,21 @@ export type ServiceModule = Service | Readonly<Record<string, unknown>>
 const invalidModules = new WeakMap<object, DeclarationError>()
 
 /**
- * Returns the service that `load` declares. Throws `DeclarationError` with a line for each mistake.
+ * Returns the service, or the one that a function declares. Throws `DeclarationError` with a line
+ * for each mistake.
  *
  * @param file - the path of the module; default: none
  */
 export async function loadServiceModule(
-  load: () => ServiceModule | Promise<ServiceModule>,
+  source: Service | (() => ServiceModule | Promise<ServiceModule>),
   file?: string,
 ): Promise<Service> {
-  const { value, errors } = await collectMistakes(async () => load())
+  const { value, errors } = await collectMistakes(async () => {
+    const loaded = source instanceof Service ? source : await source()
+    const [service, ...others] = servicesOf(loaded)
+    if (service && others.length === 0) reportMistakes(findUnusedGrants(service.definition))
+    return loaded
+  })
   const earlier = value && invalidModules.get(value)
   if (earlier) throw earlier
   if (errors.length > 0) {
@@ -32,10 +43,8 @@ export async function loadServiceModule(
     if (value) invalidModules.set(value, error)
     throw error
   }
-  if (value instanceof Service) return value
-  const services = Object.values(value!).filter((member) => member instanceof Service)
-  const [service] = services
-  if (service !== undefined && new Set(services).size === 1) return service
+  const [service, ...others] = servicesOf(value!)
+  if (service !== undefined && others.length === 0) return service
   const name = displayPath(file)
   throw new DeclarationError(
     service === undefined
@@ -43,6 +52,11 @@ export async function loadServiceModule(
       : `${name} exports more than one service. Export the one to run.`,
   )
 }
+
+const servicesOf = (loaded: ServiceModule): readonly Service[] =>
+  loaded instanceof Service
+    ? [loaded]
+    : [...new Set(Object.values(loaded).filter((member) => member instanceof Service))]
 
 function displayPath(file: string | undefined): string {
   if (file === undefined) return 'The module'

@@ -2,6 +2,7 @@
 import type { ClaimsHook } from '../../identity/people/person.ts'
 import { isWebUrl } from '../../kernel/uri.ts'
 import { reportMistakes, reportUnknown } from '../../protocol/fields/declaration-mistakes.ts'
+import { isSentence } from '../../protocol/fields/json-value.ts'
 import type { VersionOptions } from '../versions/declaration.ts'
 import { declaredMembers } from './declared-members.ts'
 import { isMigration, type MigrationOptions } from './migration-options.ts'
@@ -59,6 +60,10 @@ export interface ServiceContact {
 /** The characters of media types that both `Accept` and `Content-Type` have without quotes. */
 const VENDOR = /^[a-z0-9][a-z0-9._-]{0,63}$/i
 
+const TITLE_MAX = 200
+const isTitle = (value: unknown): boolean =>
+  isSentence(value) && value.length <= TITLE_MAX && !/\p{C}/u.test(value)
+
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
 const isOptionalUrl = (value: unknown): boolean =>
@@ -87,7 +92,7 @@ export function readServiceOptions(options: Partial<ServiceOptions> | undefined)
   const { name, versions, resources, migrations = [] } = options ?? {}
   const { events = [], externalEvents = [] } = options ?? {}
   const { vendor = 'gatehook', license, contact, claims, oauth, scopes = [] } = options ?? {}
-  const documentScopes = oauth?.documents?.scopes ?? []
+  const documentScopes = oauth?.documents?.scopes
   const hasVersions = isObject(versions) && Object.values(versions!).every(isObject)
   const hasResources = Array.isArray(resources)
   const isResource = (resource: unknown) => resource instanceof Resource
@@ -95,7 +100,7 @@ export function readServiceOptions(options: Partial<ServiceOptions> | undefined)
   const hasOwnEvents = Array.isArray(events) && events.every(isOwnEvent)
   const hasMigrations = Array.isArray(migrations) && migrations.every(isMigration)
   const missing = [
-    typeof name !== 'string' && 'name is required, for example "notes"',
+    !isTitle(name) && `name is required: one line of at most ${TITLE_MAX} characters, "Notes"`,
     !hasVersions && "versions is required, for example { v1: { released: '2026-06-01' } }",
     !hasResources && 'resources is required: an array of resource(…)',
     hasResources &&
@@ -128,5 +133,6 @@ export function readServiceOptions(options: Partial<ServiceOptions> | undefined)
     externalEvents: hasEvents ? externalEvents : [],
     migrations: hasMigrations ? migrations : [],
     scopes: isTexts(scopes) ? scopes : [],
+    ...(isTexts(documentScopes) ? {} : { oauth: {} }),
   }
 }

@@ -249,6 +249,7 @@ export class Service<E extends string = string, W extends ServiceWords = any> {
   mail(transport: MailTransport | undefined, options: MailOptions): Service<E, W> {
     reportUnknown('.mail()', options, declaredMembers.mail)
     reportMistakes(findMailMistakes(transport, options))
+    if (this.definition.mail) reportMistakes(['.mail() is declared twice'])
     return new Service<E, W>({ ...this.definition, mail: { ...options, transport } })
   }
 }

@@ -69,6 +69,10 @@ export function parseVersions(options: Readonly<Record<string, VersionOptions>>)
     if (!isDay(released)) {
       mistakes.push(`version ${name}: released is a day, for example 2026-06-01`)
     }
+    const previous = versions.at(-1)
+    if (previous && isDay(released) && released < previous.released) {
+      mistakes.push(`version ${name}: released is before ${previous.name}, which is older`)
+    }
     const twin = versions.find((other) => other.released === released)
     if (twin) {
       mistakes.push(`version ${name}: released is the day of ${twin.name}; a day names one version`)

@@ -43,9 +43,12 @@ export const isAccountScope = (scope: string): boolean => Object.hasOwn(accountS
 
 export const SCOPE_NAME: RegExp = /^[a-z][a-z0-9_-]*(:[a-z][a-z0-9_-]*)?$/
 
+/** Characters of a declared scope. Keys and tokens have many. */
+export const SCOPE_NAME_MAX = 100
+
 /** Returns whether a service may declare a scope of this name. */
 export const isScopeName = (text: string): boolean =>
-  SCOPE_NAME.test(text) && !isIdentityScope(text)
+  text.length <= SCOPE_NAME_MAX && SCOPE_NAME.test(text) && !isIdentityScope(text)
 
 /**
  * Returns whether a principal holds `scope`; `admin` implies every scope (§13), and
