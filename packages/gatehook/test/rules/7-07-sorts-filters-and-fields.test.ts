@@ -206,3 +206,13 @@ eachService('e-mail addresses compare without case (§6.8)', async ({ get, post 
   // Text sorts by bytes, so capitals are first.
   assert.deepEqual(idsOf(await ok(get(`${users}?sort=email`))), [1, 3, 2])
 })
+
+eachService('a rejection names the mistakes of all parameters, at most ten', async ({ get }) => {
+  const { status, body } = await get('/api/v2/users?limit=0&sort=nope&fields=no&_=1')
+  assert.deepEqual([status, body.error], [400, 'invalid_parameter'])
+  const parameters = body.errors.map(({ parameter }: { readonly parameter: string }) => parameter)
+  assert.deepEqual(parameters, ['limit', '_', 'sort', 'fields'])
+  for (const { message } of body.errors) assert.ok(body.message.includes(message))
+  const many = Array.from({ length: 30 }, (_, n) => `unknown_${n}=1`).join('&')
+  assert.equal((await get(`/api/v2/users?${many}`)).body.errors.length, 10)
+})

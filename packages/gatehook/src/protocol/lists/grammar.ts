@@ -96,6 +96,36 @@ function readAfterId(query: Query, { columns }: Collection): RowId | undefined {
   return text
 }
 
+const PARAMETER_CODES: ReadonlySet<string> = new Set(['invalid_parameter', 'unknown_parameter'])
+/** Mistakes that one response names: each takes a search for the name that was meant. */
+const MISTAKES_MAX = 10
+
+/** Reads parameters one after the other, and throws once for all mistakes, with the first code. */
+function collectMistakes() {
+  const failures: Failure[] = []
+  const throwAll = () => {
+    const [first] = failures
+    if (first === undefined) return
+    if (failures.length === 1) throw first
+    throw new Failure(first.code, failures.map(({ message }) => message).join(' '), {
+      errors: failures.flatMap(({ errors = [] }) => errors),
+    })
+  }
+  return {
+    throwAll,
+    read<T>(read: () => T, otherwise: T): T {
+      try {
+        return read()
+      } catch (error) {
+        if (!(error instanceof Failure) || !PARAMETER_CODES.has(error.code)) throw error
+        failures.push(error)
+        if (failures.length === MISTAKES_MAX) throwAll()
+        return otherwise
+      }
+    },
+  }
+}
+
 /** Parses all parameters except the value of `cursor`, which is opaque. */
 export function parseListQuery(
   query: Query,
@@ -110,10 +140,12 @@ export function parseListQuery(
     throw invalid(parameter, 'needs integer ids; use the cursor style here')
   }
   const hasPageNumber = style === 'page' || style === 'hypermedia'
-  const limit =
-    readInteger(query, hasPageNumber ? 'per_page' : 'limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT
-  const page = readInteger(query, 'page', 1, Number.MAX_SAFE_INTEGER) ?? 1
-  const offset = readInteger(query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0
+  const { read, throwAll } = collectMistakes()
+  const integer = (name: string, min: number, max: number) =>
+    read(() => readInteger(query, name, min, max), undefined)
+  const limit = integer(hasPageNumber ? 'per_page' : 'limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT
+  const page = integer('page', 1, Number.MAX_SAFE_INTEGER) ?? 1
+  const offset = integer('offset', 0, Number.MAX_SAFE_INTEGER) ?? 0
   const filters: Filter[] = []
   const linkParameters: [string, string][] = []
   for (const [name, value] of query.entries) {
@@ -122,24 +154,32 @@ export function parseListQuery(
     if (SHAPING_PARAMETERS.has(name) || OTHER_PARAMETERS.has(name)) continue
     if (collection.parameters?.includes(name)) continue
     if (name === SEARCH && collection.wordTable !== undefined) continue
-    const textFilters = readTextFilter(name, value, collection, view)
-    filters.push(...(textFilters ?? [readFilter(name, value, collection, view, LIST_PARAMETERS)]))
+    filters.push(...read(() => filtersOf(name, value, collection, view), []))
     requireFewFilters(name, filters)
   }
+  const rest = {
+    afterId: read(() => readAfterId(query, collection), undefined),
+    sort: read(() => readSort(query.get('sort'), collection, view, style), []),
+    terms: read(() => readSearchTerms(query, collection), []),
+    fields: read(() => readFields(query.get('fields'), view), undefined),
+  }
+  throwAll()
   return {
+    ...rest,
     style,
     isStyleExplicit: query.has('pagination'),
     limit,
     page,
     offset: hasPageNumber ? (page - 1) * limit : offset,
-    afterId: readAfterId(query, collection),
-    sort: readSort(query.get('sort'), collection, view, style),
     filters,
-    terms: readSearchTerms(query, collection),
-    fields: readFields(query.get('fields'), view),
     linkParameters,
   }
 }
+
+const filtersOf = (name: string, value: string, collection: Collection, view: View) =>
+  readTextFilter(name, value, collection, view) ?? [
+    readFilter(name, value, collection, view, LIST_PARAMETERS),
+  ]
 
 function requireFewFilters(parameter: string, filters: readonly Filter[]): void {
   if (filters.length > FILTERS_MAX) {
