@@ -11,6 +11,7 @@ import { createFeed } from '../../src/history/events/feed.ts'
 import { findCustomer } from '../../src/identity/access/store.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
 import { CHANNEL, STATE_CHANGED } from '../../src/outbound/deliveries/wake-up.ts'
+import { JSON_NAMES_MAX, JSON_VALUES_MAX, measureJson } from '../../src/protocol/http/json-body.ts'
 import { codeOf, emit, openEmitter } from '../storage/emitter.ts'
 import { HEAD, inSchema } from '../storage/team-database.ts'
 
@@ -117,6 +118,38 @@ test('a key adds one event for an object, and a second caller waits for the firs
     () => query('SELECT id FROM one.gh_events'),
     ({ length }) => length === 3,
   )
+})
+
+test('an object has at most the names and values that a body has', async (t) => {
+  const { connect } = await openEmitter(t)
+  const client = await connect()
+  const named = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`n${n}`, 0]))
+  const listOf = (length: number, item: unknown) => ({ list: Array.from({ length }, () => item) })
+  const fits = (object: object): boolean => {
+    try {
+      return measureJson(Buffer.from(JSON.stringify(object))) !== undefined
+    } catch {
+      return false
+    }
+  }
+  const objects: readonly (readonly [object, boolean])[] = [
+    [named(JSON_NAMES_MAX), true],
+    [named(JSON_NAMES_MAX + 1), false],
+    [listOf(200, named(90)), true],
+    [listOf(50, named(150)), true],
+    [listOf(120, named(150)), false],
+    [listOf(JSON_VALUES_MAX - 2, 0), true],
+    [listOf(JSON_VALUES_MAX - 1, 0), false],
+    [listOf(24_000, {}), true],
+    [listOf(25_000, {}), false],
+  ]
+  for (const [at, [object, isAccepted]] of objects.entries()) {
+    assert.equal(fits(object), isAccepted, `body ${at}`)
+    const emitted = emit(client, 'payment.failed', object, DEFAULT)
+    if (isAccepted) await emitted
+    else await assert.rejects(emitted, /object has more than 50?,000 (names|values)/, `${at}`)
+  }
 })
 
 test('equal numbers are the same object under a key, and texts are not', async (t) => {

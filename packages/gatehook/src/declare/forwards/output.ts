@@ -7,7 +7,7 @@ import { createObjectReader } from '../../protocol/fields/reader.ts'
 import { isPlainObject } from '../../protocol/fields/reading.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import type { MemberSpec, MemberSpecs } from '../../protocol/fields/spec.ts'
-import { parseJsonBody } from '../../protocol/http/json-body.ts'
+import { JSON_VALUES_MAX, measureJson, parseJsonBody } from '../../protocol/http/json-body.ts'
 import { itemTexts, memberTexts, objectText } from '../../protocol/http/json-text.ts'
 import { bodyFormIn, type DeclaredMembers, newestMembers } from '../resources/body-versions.ts'
 import type { AnyRow } from '../resources/resource.ts'
@@ -94,7 +94,9 @@ const openSpecs = (members: Parameters<typeof memberSpecsOf>[0]): FieldSpecs =>
 /** Parses a body, and its declared members strictly. */
 function parseBody(bytes: Uint8Array, declared: Parameters<typeof isDeclared>[0]): unknown {
   try {
-    return parseJsonBody(bytes, { isStrict: (path) => isDeclared(declared, path) })
+    // The team's own program chooses the names, so that no bound but that of values applies.
+    const size = measureJson(bytes, JSON_VALUES_MAX, Number.POSITIVE_INFINITY)
+    return parseJsonBody(bytes, { size, isStrict: (path) => isDeclared(declared, path) })
   } catch (error) {
     throw new InvalidOutput(error instanceof Failure ? error.message : 'the body is not JSON')
   }

@@ -17,7 +17,12 @@ import {
   type SqlNames,
   timeOrderedId,
 } from '../../platform/storage/sql-function.ts'
-import { MAX_DEPTH } from '../../protocol/http/json-body.ts'
+import {
+  JSON_NAMES_MAX,
+  JSON_VALUES_MAX,
+  MAX_DEPTH,
+  WIDE_MEMBERS,
+} from '../../protocol/http/json-body.ts'
 
 /** Bytes of the body of an event beside its object and its type. */
 const ENVELOPE_BYTES = 128
@@ -62,6 +67,24 @@ const CANONICAL = `CASE WHEN content !~ '[.][0-9]*0[],}]' THEN content ELSE rege
 
 const refuse = (sentence: string): string => raise('22023', `'gatehook_emit: ${sentence}'`)
 
+/** A shorter object has fewer names than a body may have: `"a":0,` are six bytes. */
+const COUNTED_BYTES = 5 * JSON_NAMES_MAX
+const numberOf = (count: number): string => count.toLocaleString('en')
+
+/** The values and names of the object, as `measureJson` counts those of a body. */
+const PART_CHECKS = `
+  IF (SELECT count(*) + count(*) FILTER (WHERE p.value IN ('{}', '[]'))
+      FROM jsonb_path_query(payload, 'strict $.**') AS p(value)) > ${JSON_VALUES_MAX} THEN
+    ${refuse(`object has more than ${numberOf(JSON_VALUES_MAX)} values`)}
+  END IF;
+  IF (SELECT count(DISTINCT k.name) FILTER (WHERE k.nth <= ${WIDE_MEMBERS})
+        + count(*) FILTER (WHERE k.nth > ${WIDE_MEMBERS})
+      FROM jsonb_path_query(payload, 'strict $.** ? (@.type() == "object")') AS p(value)
+      CROSS JOIN LATERAL jsonb_object_keys(p.value) WITH ORDINALITY AS k(name, nth))
+      > ${JSON_NAMES_MAX} THEN
+    ${refuse(`object has more than ${numberOf(JSON_NAMES_MAX)} names of members`)}
+  END IF;`
+
 /** The object as `POST /events` accepts it: by its form, its numbers and its size. */
 const OBJECT_CHECKS = `
   IF payload IS NULL OR jsonb_typeof(payload) <> 'object' THEN
@@ -76,6 +99,9 @@ const OBJECT_CHECKS = `
   END IF;
   IF size > bound THEN
     ${refuse('object is beyond 256 KiB')}
+  END IF;
+  IF size > ${COUNTED_BYTES} THEN
+    ${PART_CHECKS}
   END IF;
   -- A path to the last level would recur as deep as the object.
   IF jsonb_path_exists(payload, 'strict $.**{${MAX_DEPTH - LEVELS_ABOVE}} ?

@@ -31,7 +31,7 @@ export const JSON_VALUES_MAX = 50_000
  */
 export const JSON_NAMES_MAX = 5_000
 /** An object with more members is wide: their names are in a table of its own. */
-const WIDE_MEMBERS = 100
+export const WIDE_MEMBERS = 100
 
 /** The numbers of parts by which a JSON text costs time, beside its bytes. */
 export interface JsonSize {
@@ -46,7 +46,11 @@ export interface JsonSize {
  *
  * @throws `payload_too_large` as soon as the text has more. Linear in the bytes.
  */
-export function measureJson(bytes: Uint8Array, maxValues = JSON_VALUES_MAX): JsonSize {
+export function measureJson(
+  bytes: Uint8Array,
+  maxValues = JSON_VALUES_MAX,
+  maxNames = JSON_NAMES_MAX,
+): JsonSize {
   // As Latin-1, each byte is one character, and the marks of JSON are no part of others.
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
   const mark = /[",[\]{}]/g
@@ -62,7 +66,7 @@ export function measureJson(bytes: Uint8Array, maxValues = JSON_VALUES_MAX): Jso
       if (isName(text, end)) {
         if (++members > WIDE_MEMBERS) wide++
         else narrow.add(text.slice(match.index + 1, end))
-        if (wide + narrow.size > JSON_NAMES_MAX) throw tooManyNames()
+        if (wide + narrow.size > maxNames) throw tooManyNames(maxNames)
       }
     } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
       const outer = sizes.pop()
@@ -132,7 +136,7 @@ export function parseJsonBody(
 
 export const tooManyValues = (max: number): Failure => tooMany(max, 'values')
 
-const tooManyNames = (): Failure => tooMany(JSON_NAMES_MAX, 'names of members')
+const tooManyNames = (max: number): Failure => tooMany(max, 'names of members')
 
 const tooMany = (max: number, parts: string): Failure =>
   new Failure('payload_too_large', `The body has more than ${max.toLocaleString('en')} ${parts}.`)
