@@ -8,6 +8,8 @@ import { createOperator } from '../../src/identity/people/operators.ts'
 import { letterbox } from '../fixtures/letters.ts'
 
 const ADDRESS = 'root@operators.example'
+/** An address that no other account has. */
+const OWN_ADDRESS = 'hostile@members.example'
 const STREET = 'Nettle Street 5'
 /** Words of the interface. */
 const HOSTILE = {
@@ -56,10 +58,13 @@ eachService(
       await admin.post(`/admin/as/${customer.id}/live/api/v2/letters`, { code: 'live' }),
       await service.as(undefined).get('/api/v2/letters'),
       await service.as(undefined).get('/admin/customers'),
-    ].map(({ headers }) => headers['x-request-id'])
-    const cleared = [
+      // The address of an operator is one of the person, too.
       await admin.get(`/admin/users?username=${ADDRESS}`),
       await admin.post('/admin/customers', { name: 5, contact_email: ADDRESS }),
+    ].map(({ headers }) => headers['x-request-id'])
+    const cleared = [
+      await admin.get(`/admin/users?username=${OWN_ADDRESS}`),
+      await admin.post('/admin/customers', { name: 5, contact_email: OWN_ADDRESS }),
       await neighbour.post('/api/v2/letters', { address: STREET, weight: 'x' }),
       await service.as(undefined).get(`/nowhere/${encodeURIComponent(STREET)}`),
     ].map(({ headers }) => headers['x-request-id'])
@@ -67,7 +72,9 @@ eachService(
     const find = (rows: typeof before, ids: readonly unknown[]) =>
       ids.map((id) => rows.find((row) => row.id === id))
     assert.ok([...find(before, spared), ...find(before, cleared)].every(Boolean))
-    await own.patch(`/api/v2/members/${member.id}`, { bio: STREET })
+    for (const bio of [OWN_ADDRESS, STREET]) {
+      await own.patch(`/api/v2/members/${member.id}`, { bio })
+    }
     assert.equal((await admin.delete(`/admin/users/${member.id}`)).status, 202)
     await erasure.runDue()
 

@@ -7,6 +7,7 @@ import {
   type Tx,
 } from '../../platform/storage/database.ts'
 import { join, prepareStatement, sql } from '../../platform/storage/sql.ts'
+import { foldName } from '../../protocol/fields/folding.ts'
 import { customerOf, selectOfCustomer } from '../access/customer-reader.ts'
 import { INSTALLATION, type NameReach } from './namespace.ts'
 
@@ -139,6 +140,23 @@ export async function readUsernames(
   const rows = await from.arrays(sql`SELECT id, username FROM gh_people
     WHERE resource = ${resource} AND id IN (${join(list)})`)
   return new Map(rows.map(([id, username]) => [Number(id), String(username)]))
+}
+
+/**
+ * Returns the folded ones of some addresses by which an operator, or another person of the
+ * resource, signs in.
+ */
+export async function listAddressesOfOthers(
+  from: Reader,
+  { resource, id }: Pick<CredentialRow, 'resource' | 'id'>,
+  addresses: readonly string[],
+): Promise<string[]> {
+  if (addresses.length === 0) return []
+  const folded = join([...new Set(addresses.map(foldName))])
+  const rows = await from.arrays(sql`SELECT folded FROM gh_operators WHERE folded IN (${folded})
+    UNION SELECT folded FROM gh_people
+    WHERE resource = ${resource} AND id <> ${id} AND folded IN (${folded})`)
+  return rows.map(([address]) => String(address))
 }
 
 const isOfInstallation = sql`SELECT 1 FROM gh_people WHERE namespace = ${INSTALLATION.no} LIMIT 1`

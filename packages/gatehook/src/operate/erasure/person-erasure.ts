@@ -15,6 +15,7 @@ import { findCustomer } from '../../identity/access/store.ts'
 import { deleteMailTokensOf } from '../../identity/people/mail-tokens.ts'
 import { namespaceOf } from '../../identity/people/namespace.ts'
 import type { Directory } from '../../identity/people/person.ts'
+import { listAddressesOfOthers } from '../../identity/people/store.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { Continuation, type JobAttempt, type JobHandler } from '../../platform/jobs/job.ts'
@@ -119,8 +120,10 @@ async function runErasure(
   const { directory, admin } = deps
   const { clock } = admin
   const { scope, id, values: stored, erased = {}, ...state } = decodeState<ErasureInput>(input)
-  const values = new PersonValues({ id: String(id), resource: directory.resource }, stored)
+  const { resource } = directory
+  const values = new PersonValues({ id: String(id), resource }, stored)
   const person = { scope, id }
+  values.noteOthers(await listAddressesOfOthers(deps.db, { resource, id }, values.addresses()))
   const stepsOf = state.pass === 0 ? collectingSteps : erasingSteps
   const place = placeOf(person, customer!)
   const others = { ...(await findCustomer(deps.db, DEFAULT_CUSTOMER))!, hasUnowned: true }

@@ -10,13 +10,40 @@ import type { Value } from '../../platform/storage/database.ts'
 import type { PersonTrace } from '../../platform/storage/table.ts'
 import { Needles, unitsOf } from './needles.ts'
 
-/** A shorter text occurs in the data of others. */
-const LENGTH_MIN = 4
-/** A shorter text that is no address may be that of others: a word, or the name of a place. */
-const IDENTIFYING_LENGTH = 10
-/** A short number, or text of digits, is also a year, an hour or a count in the data of others. */
-const lengthMinOf = (value: unknown) =>
-  typeof value === 'number' || /^\d+$/.test(String(value)) ? IDENTIFYING_LENGTH : LENGTH_MIN
+interface ValueUse {
+  readonly charactersMin: number
+  /** The least characters of a number, or a text of digits. */
+  readonly digitsMin: number
+  readonly isNoWord?: boolean
+}
+
+/**
+ * Where a value counts: a customer chooses the values of its persons, so that the data of others
+ * must not have it as a word, the name of a place, or a year. An address is none of these.
+ */
+const USES = {
+  /** In logs of the customer, as words. */
+  logs: { charactersMin: 4, digitsMin: 10 },
+  /** In its mail and stored responses, as words. */
+  texts: { charactersMin: 10, digitsMin: 10 },
+  /** In rows of others, as a whole member: no word of an interface, as `order.created` is one. */
+  rowsOfOthers: { charactersMin: 10, digitsMin: 10, isNoWord: true },
+} as const satisfies Readonly<Record<string, ValueUse>>
+
+/** Fewer digits in a word are a version. */
+const DIGITS_OF_NO_WORD = 3
+const isNoWord = (text: string): boolean =>
+  /[\s\u0080-\uffff]/.test(text) || text.replace(/\D/g, '').length >= DIGITS_OF_NO_WORD
+
+function countsIn(use: keyof typeof USES, value: string | number): boolean {
+  const { charactersMin, digitsMin, isNoWord: mustBeNoWord }: ValueUse = USES[use]
+  const text = String(value)
+  if (isAddress(text)) return text.length >= USES.logs.charactersMin
+  const isNumber = typeof value === 'number' || /^\d+$/.test(text)
+  if (text.length < (isNumber ? digitsMin : charactersMin)) return false
+  return !mustBeNoWord || isNoWord(text)
+}
+
 /** The input of a job bounds both (64 KiB). */
 const LENGTH_MAX = 80
 const VALUES_MAX = 150
@@ -70,21 +97,6 @@ const withoutLooseJoints = (text: string): string =>
 
 const isAddress = (value: string): boolean => value.includes('@')
 
-/** Whether a text that contains the value concerns its person. */
-const isIdentifying = (value: string): boolean =>
-  value.length >= IDENTIFYING_LENGTH || isAddress(value)
-
-/**
- * Whether no word of an interface equals the value: `order.created`, `/api/v2/users`,
- * `application/json`, whatever values a customer chooses for its persons.
- */
-const isDistinctive = (value: string): boolean =>
-  isAddress(value) ||
-  (value.length >= IDENTIFYING_LENGTH &&
-    (/[\s\u0080-\uffff]/.test(value) || value.replace(/\D/g, '').length >= DIGITS_MIN))
-/** Fewer digits are a version. */
-const DIGITS_MIN = 3
-
 /** The value as the whole text of a member. */
 const asWholeText = (value: string): string => JSON.stringify(value)
 
@@ -134,6 +146,7 @@ export class PersonValues implements PersonTrace, PersonFindings {
   readonly #names: Set<string>
   readonly #others: Set<string>
   readonly #formerRows: Set<string>
+  readonly #ofOthers = new Set<string>()
   /** The searches for the values, until one is added. */
   readonly #searches = new Map<'names' | 'mentions' | 'identifies', ValueSearch>()
 
@@ -153,9 +166,10 @@ export class PersonValues implements PersonTrace, PersonFindings {
     if (typeof value === 'object' && value !== null) {
       for (const inner of Object.values(value)) this.add(kind, inner)
     }
-    const text = typeof value === 'number' ? JSON.stringify(value) : value
-    const lengthMin = kind === 'name' ? LENGTH_MIN : lengthMinOf(value)
-    if (typeof text !== 'string' || text.length < lengthMin) return
+    if (typeof value !== 'string' && typeof value !== 'number') return
+    const text = String(value)
+    const isLong = kind === 'name' && text.length >= USES.logs.charactersMin
+    if (!isLong && !countsIn('logs', value)) return
     if (this.#names.size + this.#others.size >= VALUES_MAX) return
     const set = kind === 'name' ? this.#names : this.#others
     const part = partOf(text)
@@ -195,8 +209,10 @@ export class PersonValues implements PersonTrace, PersonFindings {
   #searched(kind: 'names' | 'mentions' | 'identifies'): string[] {
     const [names, others] = [[...this.#names], [...this.#others]]
     if (kind === 'mentions') return [...names, ...others]
-    const exactNames = names.map((name) => (isIdentifying(name) ? name : asWholeText(name)))
-    return kind === 'names' ? exactNames : [...exactNames, ...others.filter(isIdentifying)]
+    const exactNames = names.map((name) => (countsIn('texts', name) ? name : asWholeText(name)))
+    return kind === 'names'
+      ? exactNames
+      : [...exactNames, ...others.filter((value) => countsIn('texts', value))]
   }
 
   isAddressIn(json: Value | undefined): boolean {
@@ -214,7 +230,7 @@ export class PersonValues implements PersonTrace, PersonFindings {
     const searched = [...parts].flatMap((part) => readingsOf(part))
     const values = [...this.#names, ...this.#others]
     const isPart = (part: string) =>
-      part.length >= LENGTH_MIN &&
+      part.length >= USES.logs.charactersMin &&
       values.some((value) => 2 * part.length >= value.length && value.includes(part))
     return searched.some(isPart) || this.mentions(...searched)
   }
@@ -222,13 +238,24 @@ export class PersonValues implements PersonTrace, PersonFindings {
   /** Whether a text or number is one of the values. */
   is(value: string | number): boolean {
     const text = String(value)
-    if (typeof value === 'number' && text.length < IDENTIFYING_LENGTH) return false
+    if (typeof value === 'number' && !countsIn('logs', value)) return false
     const part = partOf(text)
     return this.#names.has(part) || this.#others.has(part)
   }
 
   isDistinct(value: string | number): boolean {
-    return isDistinctive(String(value)) && this.is(value)
+    if (!countsIn('rowsOfOthers', String(value)) || !this.is(value)) return false
+    return !this.#ofOthers.has(partOf(String(value)))
+  }
+
+  /** The addresses among the values. */
+  addresses(): string[] {
+    return [...this.#names, ...this.#others].filter(isAddress)
+  }
+
+  /** Notes addresses that others have, too: rows of others with them are not of this person. */
+  noteOthers(addresses: readonly string[]): void {
+    for (const address of addresses) this.#ofOthers.add(partOf(address))
   }
 
   stored(): StoredPersonValues {
