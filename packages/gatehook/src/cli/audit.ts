@@ -27,19 +27,32 @@ import { installationOptions, requireMigrated, withDatabase } from './installati
 import { alarm, bold, countRows, green, writeOut } from './output.ts'
 import { errorStream } from './terminal-log.ts'
 
-function reportText({ valid, rows, last, broken, expected, purged_through }: ChainReport): string {
+function reportText(report: ChainReport): string {
+  const { valid, rows, last, broken, expected, purged_through } = report
+  const beyond = beyondText(report)
   const purgedClause = purged_through > 0 ? `, after ${purged_through} purged` : ''
   const sentence = `${countRows(rows)} verified${purgedClause}.`
   if (broken) {
     const { id, seq, at, reason } = broken
     const place = id === null ? `at ${seq}` : `at row ${bold(id)} (${seq}, ${at})`
-    return `${alarm('The chain is broken')} ${place}: ${reason}.\n${sentence}`
+    return `${alarm('The chain is broken')} ${place}: ${reason}.\n${sentence}${beyond}`
   }
   if (!valid && expected === false) {
     const missingHash = alarm('The expected hash is not in the chain.')
-    return `${missingHash} No row is broken. ${sentence}`
+    return `${missingHash} No row is broken. ${sentence}${beyond}`
   }
-  return `${green('The chain is valid.')} ${sentence}\nLast row ${last.seq}, hash ${last.hash}`
+  const lastRow = `Last row ${last.seq}, hash ${last.hash}`
+  return `${green('The chain is valid.')} ${sentence}\n${lastRow}${beyond}`
+}
+
+/** SQLite takes the positions of a transaction back that is rolled back; PostgreSQL does not. */
+function beyondText({ positions_beyond: count = 0 }: ChainReport): string {
+  if (count === 0) return ''
+  const positions = count === 1 ? '1 position' : `${count} positions`
+  return (
+    `\n${alarm(positions)} after the last row have no row: it was removed, its transaction was ` +
+    'rolled back (PostgreSQL only), or a restore has skipped it. Compare with a stored hash.'
+  )
 }
 
 const writeLine = (row: ExportLine) => writeOut(`${JSON.stringify(row)}\n`)
@@ -150,7 +163,8 @@ export const audit: CommandFamily = {
         'Verifies each audit row and its link to the row before. Names the first broken row. ' +
         'Store the last hash elsewhere and pass it with --expect later: a chain that was cut ' +
         'off at its end, or replaced together with its key, lacks it. The log of each node has ' +
-        'seq and hash of the head at most once a minute.',
+        'seq and hash of the head at most once a minute. Positions that were assigned after the ' +
+        'last row are counted.',
       options: [
         ['--expect <HASH>', 'also require that a row with this hash, or SEQ:HASH, is in the chain'],
       ],

@@ -42,6 +42,29 @@ test('audit list returns rows; audit verify passes, then names the changed row',
   assert.equal((await gatehook(folder, 'audit', 'verify', '--expect', 'x')).exit, 2)
 })
 
+test('positions of rows that were removed at the end are counted', async (t) => {
+  const folder = await installed(t)
+  const create = (name: string) =>
+    jsonOf(folder, 'keys', 'create', '--name', name, '--scopes', 'events:read')
+  await create('one')
+  const { last, positions_beyond } = await jsonOf(folder, 'audit', 'verify')
+  assert.equal(positions_beyond, undefined)
+  const db = new DatabaseSync(join(folder.cwd, 'data', 'gatehook.db'))
+  const head = db.prepare("SELECT seq, hash, mac FROM gh_audit_chain WHERE name = 'head'").get()!
+  await create('two')
+  await create('three')
+  await jsonOf(folder, 'audit', 'verify')
+  // A writer of the database sets the chain back while no node runs: all HMACs are valid.
+  db.exec(`DELETE FROM gh_audit WHERE seq > ${head.seq}; UPDATE gh_audit_chain
+    SET seq = ${head.seq}, hash = '${head.hash}', mac = '${head.mac}' WHERE name = 'head'`)
+  db.close()
+  const report = await jsonOf(folder, 'audit', 'verify')
+  assert.deepEqual([report.valid, report.last], [true, last])
+  assert.ok(report.positions_beyond >= 2)
+  const { stdout } = await gatehook(folder, 'audit', 'verify')
+  assert.match(stdout, /\d+ positions after the last row have no row/)
+})
+
 const OWN_SERVICE = `import { f, resource, service } from 'gatehook'
 const notes = resource('notes', {
   fields: { id: f.id(), text: f.string(), created_at: f.createdAt() },

@@ -3,6 +3,7 @@
  * nothing; `AuditTrail.verify` first appends the rows that are not in the chain yet.
  */
 import { isoTime } from '../../kernel/time.ts'
+import { lastAssigned } from '../../platform/storage/sequences.ts'
 import { type ChainEnd, findBreak, isSameHash } from './chain.ts'
 import * as store from './chain-store.ts'
 import { authenticateEnd, type ChainDeps, ChainError } from './chain-writer.ts'
@@ -28,6 +29,11 @@ export interface ChainReport {
   /** Whether the chain contains the hash of `--expect`; absent without the option. */
   readonly expected?: boolean
   readonly broken: BrokenRow | null
+  /**
+   * Positions after that of the newest row that the database has assigned, if there are any: rows
+   * at the end were removed, or their transactions rolled back. SQLite repeats those of the latter.
+   */
+  readonly positions_beyond?: number
 }
 
 export interface VerifyOptions {
@@ -73,6 +79,9 @@ export async function verifyChain(
     (await verifyRows(deps, state, head, expect, onProgress)) ??
     (await verifyHead(deps, state.end, head))
   const { seq, hash } = state.end
+  // In this order, a row of another transaction is not beyond the newest one.
+  const assigned = await lastAssigned(db, 'gh_audit')
+  const beyond = assigned - (await store.countRows(db)).last
   return {
     valid: broken === undefined && (expect === undefined || state.expected),
     rows: state.rows,
@@ -80,6 +89,7 @@ export async function verifyChain(
     last: { seq, hash },
     ...(expect !== undefined && { expected: state.expected }),
     broken: broken ?? null,
+    ...(beyond > 0 && { positions_beyond: beyond }),
   }
 }
 

@@ -1,5 +1,6 @@
 /** Foreign keys and sequences of the target. */
 import type { Database } from '../database.ts'
+import { lastAssigned, serialColumn } from '../sequences.ts'
 import { prepareStatement, sql } from '../sql.ts'
 import type { MovedTable } from './tables.ts'
 
@@ -48,7 +49,7 @@ export async function setSequences(
   for (const { name } of tables) {
     const column = await serialColumn(target, name)
     if (column === undefined) continue
-    const last = await lastNumber(source, name)
+    const last = await lastAssigned(source, name)
     await target.write(async (tx) => {
       if (target.name === 'sqlite') {
         await tx.run(sql`DELETE FROM sqlite_sequence WHERE name = ${name}`)
@@ -58,28 +59,4 @@ export async function setSequences(
       }
     })
   }
-}
-
-/** Returns the column whose values the database generates; undefined when absent. */
-async function serialColumn(db: Database, table: string): Promise<string | undefined> {
-  if (db.name === 'sqlite') {
-    const row = await db.get(sql`SELECT 1 AS present FROM sqlite_schema
-      WHERE name = ${table} AND sql LIKE '%AUTOINCREMENT%'`)
-    return row && 'rowid'
-  }
-  const row = await db.get(sql`SELECT column_name AS name FROM information_schema.columns
-    WHERE table_schema = current_schema() AND table_name = ${table} AND is_identity = 'YES'`)
-  return row?.name
-}
-
-async function lastNumber(source: Database, table: string): Promise<number> {
-  if (source.name === 'sqlite') {
-    const row = await source.get(sql`SELECT seq FROM sqlite_sequence WHERE name = ${table}`)
-    return Number(row?.seq ?? 0)
-  }
-  const column = await serialColumn(source, table)
-  if (column === undefined) return 0
-  const row = await source.get(sql`SELECT coalesce(pg_sequence_last_value(
-    pg_get_serial_sequence(${table}, ${column})::regclass), 0) AS last`)
-  return Number(row!.last)
 }
