@@ -99,12 +99,13 @@ export async function checkDurability(
   return ok(standbys === null ? 'the server is a standby' : names)
 }
 
-/** Names the sessions for whose locks statements wait. */
+/** Names the sessions for whose locks statements wait, or for whose transaction streams wait. */
 export async function checkLocks(db: Database): Promise<CheckResult | undefined> {
   const holders = await listLockHolders(db)
   if (!holders) return undefined
-  if (holders.length === 0) return ok('no statement waits for another session')
-  return fail(
+  if (holders.length === 0) return ok('no statement or stream waits for another session')
+  const verdict = holders.some(({ waiting }) => waiting > 0) ? fail : warn
+  return verdict(
     holders.map(describeLockHolder).join(' '),
     'End it: docs/guides/operations.md, "A session holds a lock".',
   )

@@ -12,6 +12,7 @@ import { createLockHolders } from '../../src/operate/system/lock-holders.ts'
 import {
   describeLockHolder,
   type LockHolder,
+  listLockHolders,
   parseLockHolders,
 } from '../../src/platform/storage/lock-holders.ts'
 import { adminOf } from '../monitoring/admin.ts'
@@ -87,9 +88,32 @@ test('statements that wait in a queue name the one that all wait for', async (t)
   await Promise.all(waiting)
 })
 
+test('the oldest transaction that has written is named: streams wait for it', async (t) => {
+  const url = await migratedUrl(t, 'postgres')
+  const db = await openForTest(t, url)
+  const reader = await connect(t, url, 'reader')
+  await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM gh_settings')
+  assert.deepEqual(await listLockHolders(db, 0), [], 'a reader has no id')
+  const names = ['first', 'second']
+  const writers = []
+  for (const name of names) {
+    const writer = await connect(t, url, name)
+    await writer.query('BEGIN; SELECT pg_current_xact_id()')
+    writers.push(writer)
+  }
+  for (const [at, name] of names.entries()) {
+    const [holder, ...others] = (await listLockHolders(db, 0))!
+    assert.deepEqual([holder?.application, holder?.waiting, holder?.holdsStreams], [name, 0, true])
+    assert.deepEqual(others, [])
+    await writers[at]!.query('COMMIT')
+  }
+  assert.deepEqual(await listLockHolders(db, 0), [])
+  assert.deepEqual(await listLockHolders(db), [], 'after 30 s only')
+})
+
 const HOLDER: LockHolder = {
   ...{ pid: 7, application: 'psql', user: 'ann', state: 'active', awaitsStandby: false },
-  ...{ ageS: 64, statement: 'LOCK', tables: ['orders'], waiting: 2 },
+  ...{ ageS: 64, statement: 'LOCK', tables: ['orders'], waiting: 2, holdsStreams: false },
 }
 
 test('a session is logged once, and listed for ten seconds after its last statement', () => {
@@ -129,6 +153,11 @@ test('a sentence says what the server lets the role know', () => {
     [
       { ...HOLDER, ...hidden, pid: 0, tables: [] },
       'A prepared transaction holds a lock, for which 2 statements wait.',
+    ],
+    [
+      { ...HOLDER, waiting: 0, holdsStreams: true },
+      'Session 7 (psql, role ann) is active for 64 s after LOCK, and holds back the event ' +
+        'streams of all customers until it ends.',
     ],
   ] as const) {
     assert.equal(describeLockHolder(holder), sentence)

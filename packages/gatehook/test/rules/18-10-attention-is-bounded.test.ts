@@ -10,7 +10,9 @@ import { storageUnavailable } from '../../src/platform/storage/transaction.ts'
 const LOCK = {
   ...{ pid: 7, application: 'psql', user: 'ada', state: 'idle in transaction', statement: 'BEGIN' },
   ...{ tables: ['orders'], waiting: 3, awaitsStandby: false, ageS: 1, sinceMs: 0 },
+  holdsStreams: false,
 }
+const OLDEST = { ...LOCK, pid: 8, waiting: 0, holdsStreams: true }
 
 /** Reads whose database hangs, or rejects, until `state.answer` is set. */
 function openSources() {
@@ -63,7 +65,17 @@ test('kinds that the database does not answer are named, and the rest is listed'
 test('a list reads the nodes once, and lacks nothing while the database answers', async () => {
   const { state, sources } = openSources()
   state.answer = answers
-  const kinds = (await createAttentionReader(sources)()).map(({ kind }) => kind)
-  assert.deepEqual(kinds, ['node_not_ready', 'lock_held'])
+  const read = createAttentionReader({ ...sources, lockHolders: () => [LOCK, OLDEST] })
+  const items = await read()
+  assert.deepEqual(
+    items.map(({ kind, severity }) => [kind, severity]),
+    [
+      ...[
+        ['node_not_ready', 'bad'],
+        ['lock_held', 'bad'],
+      ],
+      ['streams_held', 'warn'],
+    ],
+  )
   assert.equal(state.lists, 2, 'those that run, and those that ended')
 })

@@ -21,7 +21,7 @@ export interface AttentionSources {
   /** The versions with their calendars. */
   readonly versions: () => readonly { readonly version: string; readonly calendar: Calendar }[]
   readonly nodes: Pick<NodeRegistry, 'own' | 'listOthers' | 'listEnded'>
-  /** Returns the sessions for whose locks statements wait. */
+  /** Returns the sessions for which statements or event streams wait. */
   readonly lockHolders: () => readonly HeldLock[]
   /** Returns the connections of a server of the database that has none left. */
   readonly fullServer: FullServer['current']

@@ -1,12 +1,14 @@
-/** Sessions of the database that hold locks, as items of attention. */
+/** Sessions of the database that hold locks or event streams back, as items of attention. */
 import { isoTime } from '../../kernel/time.ts'
 import { type AttentionKind, itemOf } from './attention-kind.ts'
 
 export const heldLocks: AttentionKind = async ({ lockHolders }) =>
-  lockHolders().map(({ sinceMs, pid, ...holder }) => {
+  lockHolders().map(({ sinceMs, pid, holdsStreams: _, ...holder }) => {
     const { application, user, state, statement, tables, waiting, awaitsStandby } = holder
     const id = String(pid)
-    return itemOf('lock_held', 'bad', sinceMs, {
+    const [kind, severity] =
+      waiting > 0 ? (['lock_held', 'bad'] as const) : (['streams_held', 'warn'] as const)
+    return itemOf(kind, severity, sinceMs, {
       subject: { type: 'session', id, label: application === '' ? id : `${application} (${id})` },
       facts: {
         ...{ pid, application, user, state, since: isoTime(sinceMs) },

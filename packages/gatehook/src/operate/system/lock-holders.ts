@@ -1,6 +1,6 @@
 /**
- * The sessions of PostgreSQL for whose locks statements wait, as the polls of the node have met
- * them in the last seconds: between two polls the statements fail, and others begin to wait.
+ * The sessions of PostgreSQL for which statements or event streams wait, as the polls of the node
+ * have met them in the last seconds: between two polls statements fail, and others begin to wait.
  */
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -65,13 +65,15 @@ export function createLockHolders({ db, clock, log }: LockHoldersOptions): LockH
     warning() {
       const sentences = list().map(describeLockHolder)
       if (sentences.length === 0) return undefined
-      const message = 'Statements wait for the lock of another session of the database.'
+      const message = list().some(({ waiting }) => waiting > 0)
+        ? 'Statements wait for the lock of another session of the database.'
+        : 'Event streams wait for a long transaction of another session of the database.'
       return { message, detail: sentences.join(' ') }
     },
     metric: gauge(
       'gatehook_lock_holders',
       'Sessions of PostgreSQL for whose locks statements have waited for more than 1 s.',
-      () => list().length,
+      () => list().filter(({ waiting }) => waiting > 0).length,
     ),
   }
 }

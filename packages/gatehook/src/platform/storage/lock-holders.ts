@@ -1,8 +1,10 @@
 /**
- * The sessions of PostgreSQL that hold locks for which statements of this database wait (§18.1):
- * their program, role and state, without values of their statements.
+ * The sessions of PostgreSQL that hold locks for which statements of this database wait (§18.1),
+ * and the one whose transaction holds back the event streams of all customers: their program, role
+ * and state, without values of their statements.
  */
 import type { Database, Value } from './database.ts'
+import { isMember } from './postgres-horizon.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
 /** A session; the server hides some of its state from a role without `pg_read_all_stats`. */
@@ -23,6 +25,8 @@ export interface LockHolder {
   readonly tables: readonly string[]
   /** Statements that wait for it, of the longest ones. */
   readonly waiting: number
+  /** Whether events of later transactions wait for its end in streams (`postgres-horizon.ts`). */
+  readonly holdsStreams: boolean
 }
 
 /** Statements that wait less are not counted: locks are ordinary. */
@@ -31,12 +35,22 @@ const WAIT_S = 1
 const WAITING_MAX = 20
 const HOLDERS_MAX = 5
 const TABLES_MAX = 5
+/** A transaction that holds streams back for less is ordinary. */
+const STREAMS_S = 30
+
+/** SQL of the oldest transaction of this database that may write events. */
+const oldestSql = (afterS: number): string => `SELECT pid FROM (
+    SELECT pid, backend_xid AS transaction, xact_start AS since FROM pg_stat_activity
+      WHERE datname = current_database() AND backend_xid IS NOT NULL AND ${isMember('usesysid')}
+    UNION ALL SELECT 0, transaction, prepared FROM pg_prepared_xacts
+      WHERE database = current_database() AND ${isMember('owner')}) AS open
+  WHERE since < clock_timestamp() - interval '${afterS} s' ORDER BY age(transaction) DESC LIMIT 1`
 
 /**
  * SQL of the holders as JSON; null without any, and on a standby. A holder waits for no lock.
  * Migrations of nodes, which take turns, and builds of indexes delay no request.
  */
-const HOLDERS = raw(`CASE WHEN pg_is_in_recovery() THEN NULL ELSE (
+const holdersSql = (streamsS: number): string => `CASE WHEN pg_is_in_recovery() THEN NULL ELSE (
   WITH RECURSIVE waiting AS MATERIALIZED (SELECT pid, pg_blocking_pids(pid) AS blockers
     FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock'
@@ -45,11 +59,15 @@ const HOLDERS = raw(`CASE WHEN pg_is_in_recovery() THEN NULL ELSE (
     ORDER BY query_start LIMIT ${WAITING_MAX}),
   queue(waiter, pid) AS (SELECT pid, unnest(blockers) FROM waiting
     UNION SELECT waiter, unnest(blockers) FROM queue JOIN waiting USING (pid)),
-  holder AS (SELECT pid, count(*) AS waiting FROM queue GROUP BY pid)
+  oldest AS (${oldestSql(streamsS)}),
+  holder AS (SELECT pid, sum(waits)::int AS waiting, bool_or(waits = 0) AS "holdsStreams"
+    FROM (SELECT pid, 1 AS waits FROM queue UNION ALL SELECT pid, 0 FROM oldest) AS sessions
+    GROUP BY pid)
   SELECT json_agg(h)::text FROM (SELECT holder.pid, COALESCE(a.application_name, '') AS application,
       a.usename AS "user", a.state, COALESCE(a.wait_event = 'SyncRep', FALSE) AS "awaitsStandby",
       floor(extract(epoch FROM clock_timestamp() - a.xact_start)) AS "ageS",
       upper(substring(a.query FROM '^\\s*([A-Za-z]+)')) AS statement, holder.waiting,
+      holder."holdsStreams",
       ARRAY(SELECT DISTINCT c.relname::text FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
         WHERE l.pid = holder.pid AND l.granted AND l.mode <> 'AccessShareLock'
           AND c.relkind IN ('r', 'p') AND l.database = (SELECT oid FROM pg_database
@@ -57,11 +75,13 @@ const HOLDERS = raw(`CASE WHEN pg_is_in_recovery() THEN NULL ELSE (
         ORDER BY 1 LIMIT ${TABLES_MAX}) AS tables
     FROM holder LEFT JOIN pg_stat_activity a ON a.pid = holder.pid
     WHERE a.wait_event_type IS DISTINCT FROM 'Lock'
-    ORDER BY holder.waiting DESC, holder.pid LIMIT ${HOLDERS_MAX}) AS h) END`)
+    ORDER BY holder.waiting DESC, holder.pid LIMIT ${HOLDERS_MAX}) AS h) END`
 
 /** SQL of the holders for `parseLockHolders`; undefined for a file. */
-export const selectLockHolders = ({ name }: Pick<Database, 'name'>): Sql | undefined =>
-  name === 'postgres' ? HOLDERS : undefined
+export const selectLockHolders = (
+  { name }: Pick<Database, 'name'>,
+  streamsS = STREAMS_S,
+): Sql | undefined => (name === 'postgres' ? raw(holdersSql(streamsS)) : undefined)
 
 /** A text that is no statement, and might be a secret, has another first word. */
 const STATEMENTS = new Set(
@@ -81,14 +101,17 @@ export function parseLockHolders(value: Value): readonly LockHolder[] {
 }
 
 /** Reads the present holders; undefined for a file. */
-export async function listLockHolders(db: Database): Promise<readonly LockHolder[] | undefined> {
-  const select = selectLockHolders(db)
+export async function listLockHolders(
+  db: Database,
+  streamsS?: number,
+): Promise<readonly LockHolder[] | undefined> {
+  const select = selectLockHolders(db, streamsS)
   if (!select) return undefined
   const [row] = await db.arrays(sql`SELECT ${select}`)
   return parseLockHolders(row![0]!)
 }
 
-/** Returns a sentence: the session, its age, its last statement, and how many wait for it. */
+/** Returns a sentence: the session, its age, its last statement, and what waits for it. */
 export function describeLockHolder(holder: LockHolder): string {
   const { pid, application, user, state, awaitsStandby, ageS, statement, tables, waiting } = holder
   const names = [application, user && `role ${user}`].filter(Boolean).join(', ')
@@ -99,5 +122,9 @@ export function describeLockHolder(holder: LockHolder): string {
   const present = does ? ` ${does}${since}${after}, and` : ''
   const locks = tables.length === 0 ? 'a lock' : `locks of ${tables.join(', ')}`
   const count = waiting === 1 ? '1 statement waits' : `${waiting} statements wait`
-  return `${who}${present} holds ${locks}, for which ${count}.`
+  const effects = [
+    ...(waiting > 0 ? [`holds ${locks}, for which ${count}`] : []),
+    ...(holder.holdsStreams ? ['holds back the event streams of all customers until it ends'] : []),
+  ]
+  return `${who}${present} ${effects.join(', and ')}.`
 }

@@ -4,7 +4,8 @@ import { sql } from './sql.ts'
 
 export const HORIZON = '(pg_snapshot_xmin(pg_current_snapshot())::text::bigint + gh_txid_epoch())'
 
-const isMember = (role: string) => `coalesce(pg_has_role(${role},
+/** SQL of whether a role can write rows of the engine's tables. */
+export const isMember = (role: string) => `coalesce(pg_has_role(${role},
   (SELECT relowner FROM pg_class WHERE oid = to_regclass('gh_migrations')), 'MEMBER'), true)`
 
 /**

@@ -233,6 +233,16 @@ const KINDS: Readonly<Record<string, Words>> = {
     ),
     link: () => ['Open', href('/console/system')],
   },
+  streams_held: {
+    word: 'Streams wait',
+    sentence: (row) => (
+      <>
+        A transaction of session <b>{row.subject.label}</b> is open for {sinceOf(row)}. Event
+        streams wait for its end: SELECT pg_terminate_backend({fact(row, 'pid')})
+      </>
+    ),
+    link: () => ['Open', href('/console/system')],
+  },
   key_limited: {
     word: 'Limited',
     sentence: (row) => (
