@@ -12,6 +12,7 @@ const format = await load('format.ts')
 const { stripWords } = await load('console/webhooks/webhook-shapes.ts')
 const { matchText, parseMatch } = await load('forms/claim-lines.ts')
 const { adviceOf } = await load('portal/delivery-advice.ts')
+const { rowsMissingIn } = await load('console/requests/missing-rows.ts')
 
 const DAY_MS = 86_400_000
 
@@ -31,6 +32,14 @@ test('a difference has the lines of both texts in order, and the fewest signs fo
   assert.deepEqual(signsOf('a\nb\nc', 'a\nb\nc'), [' ', ' ', ' '])
   assert.deepEqual(signsOf('a\nb\nc', 'a\nc'), [' ', '-', ' '])
   assert.deepEqual(signsOf('a\nc', 'a\nb\nc'), [' ', '+', ' '])
+})
+
+test('a list that loads loses no request of the stream, and repeats none', () => {
+  const rowAt = (second: number) => ({ id: `req_${second}`, at: `2026-01-01T00:00:0${second}Z` })
+  const [first, second, third, fourth, fifth] = [1, 2, 3, 4, 5].map(rowAt)
+  const list = [fourth, second] // the server had not stored the third one
+  assert.deepEqual(rowsMissingIn(list, [fifth, fourth, third, first]), [fifth, third])
+  assert.deepEqual(rowsMissingIn([], [fifth]), [fifth])
 })
 
 test('long texts are compared as a whole', () => {

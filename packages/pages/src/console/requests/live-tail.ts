@@ -7,6 +7,7 @@ import type { Query } from '../../api.ts'
 import { every, idleMs } from '../../clock.ts'
 import { useStream } from '../../stream.ts'
 import type { RequestRow } from '../api-shapes.ts'
+import { rowsMissingIn } from './missing-rows.ts'
 
 /** Rows that the page has at most. */
 const MAX_ROWS = 500
@@ -43,10 +44,10 @@ interface TailOptions {
   readonly parameters: Query
   /** Whether the list would have the row. */
   readonly accepts: (row: RequestRow) => boolean
-  /** Loads the list again: the stream opened after it was loaded. */
+  /** Loads the list again: the stream opened after it, or the server has dropped rows. */
   readonly reload: () => void
-  /** Changes when the list below is another one: the tail then starts anew. */
-  readonly list: unknown
+  /** The rows below, newest first; undefined if these are not the newest ones. */
+  readonly list: readonly RequestRow[] | undefined
 }
 
 export function useLiveTail({ isOn, parameters, accepts, reload, list }: TailOptions) {
@@ -66,19 +67,25 @@ export function useLiveTail({ isOn, parameters, accepts, reload, list }: TailOpt
   useStream(isOn ? ['requests'] : [], parameters, receive, reload)
   const insert = (count: number) => {
     const rows = queue.current.splice(Math.max(0, queue.current.length - count), count)
-    if (count >= MAX_ROWS) uncounted.current = 0
     setTail((last) => ({
       rows: rows.length === 0 ? last.rows : [...rows, ...last.rows].slice(0, MAX_ROWS),
       waiting: queue.current.length + uncounted.current,
       fresh: rows.length === 0 ? last.fresh : new Set(rows.map(({ id }) => id)),
     }))
   }
-  // The list contains the requests that waited.
+  const missing = (rows: readonly RequestRow[]) =>
+    list ? rowsMissingIn(list, rows).filter(accepts) : []
+  useEffect(() => {
+    queue.current = [...missing(queue.current)]
+    uncounted.current = 0
+    setTail(({ rows, fresh }) => ({ rows: missing(rows), waiting: queue.current.length, fresh }))
+  }, [list])
+  // Rows of another selection are no rows of this one.
   useEffect(() => {
     queue.current = []
     uncounted.current = 0
     setTail(NONE)
-  }, [list])
+  }, [JSON.stringify(parameters)])
   useEffect(() => {
     if (!isOn) return
     return every(1000, () => {
@@ -87,5 +94,9 @@ export function useLiveTail({ isOn, parameters, accepts, reload, list }: TailOpt
       insert(isReading() || length > FLOOD ? 0 : PER_SECOND)
     })
   }, [isOn])
-  return { ...tail, insertAll: () => insert(MAX_ROWS) }
+  const insertAll = () => {
+    insert(MAX_ROWS)
+    if (uncounted.current > 0) reload()
+  }
+  return { ...tail, insertAll }
 }

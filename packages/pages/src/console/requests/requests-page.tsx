@@ -77,7 +77,7 @@ export function Page({ params }: PageProps) {
     parameters: { mode: requestModes(), ...streamFilters(conditions) },
     accepts: (row) => matches(row, conditions),
     reload: list.reload,
-    list: list.data,
+    list: endsNow ? list.data?.data : undefined,
   })
   const follow = () => setFollowing((value) => !value)
   useKeys([{ keys: 'l', label: 'Follow new requests', run: follow }])
