@@ -45,7 +45,7 @@ const texts: Partial<Readonly<Record<CellDisplay, (value: never) => string>>> = 
   },
   rate: ({ limit, window_s: windowS }: Json) => `${limit} per ${windowS} s`,
   json: (value) => JSON.stringify(value),
-  who: ({ kind, name, id }: Json) => `${kind} ${name ?? ''} ${dim(String(id))}`,
+  who: ({ kind, name, id }: Json) => [kind, name, dim(String(id))].filter(Boolean).join(' '),
 }
 
 /** Returns the text of a column of a row. */
