@@ -24,3 +24,18 @@ test('work that waits for each rest takes its part of the time and the burst', (
     }),
   )
 })
+
+test('a key that was alone rests up to a second once another one is active', () => {
+  let nowMs = 10_000
+  const clock = { elapsedMs: () => nowMs }
+  const share = createShare({ clock, part: 0.1, isBesideOthers: true })
+  share.note('a')
+  assert.equal(share.addWork('a', 20), 0)
+  share.note('b')
+  assert.equal(share.restMs('a'), 180)
+  nowMs += 2_000
+  share.note('a')
+  assert.equal(share.addWork('a', 5_000), 0)
+  share.note('b')
+  assert.equal(share.restMs('a'), 1_000)
+})

@@ -60,13 +60,14 @@ export function createShare(options: ShareOptions): Share {
       latest = { key, atMs }
     },
     addWork(key, workMs) {
-      if (isAlone(key)) return 0
       const nowMs = clock.elapsedMs()
       const restedMs = nowMs - workMs - burstMs / part
       const fromMs = Math.max(dueMs.get(key) ?? restedMs, restedMs)
       // Work during a rest, beside other work of the key, adds its own rest only.
       const doneMs = Math.max(fromMs, Math.min(fromMs + workMs, nowMs))
-      dueMs.set(key, Math.min(doneMs + workMs * (1 / part - 1), nowMs + restMaxMs))
+      // A key that was alone rests for the first requests of another one, and no longer.
+      const mostMs = isAlone(key) ? Math.min(ACTIVE_MS, restMaxMs) : restMaxMs
+      dueMs.set(key, Math.min(doneMs + workMs * (1 / part - 1), nowMs + mostMs))
       if (dueMs.size > keptMax) {
         for (const [rested, due] of dueMs) if (due <= restedMs) dueMs.delete(rested)
         // The next removal reads twice as many, so that a key costs a constant number of steps.

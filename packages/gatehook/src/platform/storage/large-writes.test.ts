@@ -92,6 +92,7 @@ test('the time in which a change waits for locks does not count', async () => {
   const writes = [write(noisy!, 'large 1', { rows: CHANGE_BOUNDS.rows / 5 }, false)]
   end(4_000)
   await Promise.all(writes)
+  advance(1_000)
   writes.push(write(quiet!, 'other', SMALL, false))
   writes.push(write(noisy!, 'large 2', { rows: CHANGE_BOUNDS.rows / 5 }))
   await settle()

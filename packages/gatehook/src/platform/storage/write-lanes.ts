@@ -20,6 +20,8 @@ export const LONG_MS = 20
 export const SLOW_MS = 30_000
 /** A transaction of a slow caller that waited longer is rejected at its turn. */
 const WAIT_MAX_MS = 10_000
+/** Of the time beside others: a write waits for a whole transaction, and its commit blocks reads. */
+const LONG_PART = 1 / 32
 
 interface LaneJob {
   /** Undefined: the engine itself. */
@@ -60,7 +62,7 @@ export class WriteLanes<J extends LaneJob> {
 
   constructor(clock: Pick<Clock, 'elapsedMs'>) {
     this.#clock = clock
-    this.#share = createShare({ clock, ...BESIDE_OTHERS })
+    this.#share = createShare({ clock, ...BESIDE_OTHERS, part: LONG_PART })
   }
 
   get length(): number {

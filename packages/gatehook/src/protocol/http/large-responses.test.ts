@@ -22,6 +22,7 @@ test('beside others, and not alone, a customer rests after a large response', as
   }
   await build('first')
   await build('second')
+  await advance(1_000)
   share.note('b')
   await build('third')
   const fourth = build('fourth')
