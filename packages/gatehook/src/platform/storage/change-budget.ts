@@ -27,6 +27,9 @@ export const CHANGE_BOUNDS = {
   bytes: 8 * 1024 * 1024,
 } as const satisfies Required<ChangeCost>
 
+/** The part of a bound from which a change is large. */
+const LARGE_PART = 0.1
+
 const UNITS = {
   rows: '5,000 rows and events',
   deliveries: '20,000 deliveries of webhooks',
@@ -64,9 +67,14 @@ export class ChangeBudget {
     return this.#bounds[kind] - this.#spent[kind]
   }
 
-  /** Returns the largest part of a bound that was charged: 1 for the largest change. */
+  /** The largest part of a bound that was charged: 1 for the largest change. */
   get part(): number {
     return Math.max(...KINDS.map((kind) => this.#spent[kind] / this.#bounds[kind]))
+  }
+
+  /** Whether the change counts as long work of its customer: a batch of 100 rows does not. */
+  get isLarge(): boolean {
+    return this.part >= LARGE_PART
   }
 }
 

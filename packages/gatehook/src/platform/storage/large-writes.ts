@@ -13,8 +13,6 @@ import type { Database, Tx } from './database.ts'
 
 /** The work of the largest change: 20,000 words, 8 MiB. */
 const LARGEST_MS = 250
-/** A change of less work does not count: a batch of 100 rows with their events is one. */
-const COUNTED_PART = 0.1
 
 /** Receives the handle of a run: the last one is that of the change. */
 type NoteTx = (tx: Tx) => Tx
@@ -46,9 +44,10 @@ export function createLargeWrites(
     try {
       return await body(note)
     } finally {
-      const part = budget?.part ?? 0
-      const workMs = Math.min(part * LARGEST_MS, clock.elapsedMs() - startMs)
-      if (part >= COUNTED_PART) share.addWork(customer, workMs)
+      if (budget?.isLarge) {
+        const workMs = Math.min(budget.part * LARGEST_MS, clock.elapsedMs() - startMs)
+        share.addWork(customer, workMs)
+      }
     }
   }
   return {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLog } from '../../kernel/log.ts'
+import { budgetOf } from './change-budget.ts'
 import { WriteQueue, type WriterConnection } from './sqlite-writer.ts'
 
 /** A queue whose commits take as long as the test says, on its clock. */
@@ -24,9 +25,10 @@ function createRig() {
   const queue = new WriteQueue(connection, createLog({ level: 'silent' }), {
     elapsedMs: () => nowMs,
   })
-  const write = (customer: string, name: string, ms = 1) =>
+  const write = (customer: string, name: string, ms = 1, bytes = 0) =>
     queue.write(
-      async () => {
+      async (tx) => {
+        budgetOf(tx).charge({ bytes })
         state.begun.push(name)
         nowMs += ms
       },
@@ -58,6 +60,17 @@ test('the commit of a long transaction does not count for a short one beside it'
   const all = [write('noisy', 'noisy 2'), write('other', 'other 2'), write('quiet', 'quiet 2')]
   await all[1]
   assert.deepEqual(state.begun.slice(3), ['other 2', 'quiet 2'])
+  await queue.drain()
+  await Promise.all(all)
+})
+
+test('a customer rests after a change of a tenth of a bound, which is shorter', async () => {
+  const { queue, state, write } = createRig()
+  await write('quiet', 'quiet 1')
+  await write('noisy', 'noisy 1', 10, 1_000_000)
+  const all = [write('noisy', 'noisy 2'), write('quiet', 'quiet 2')]
+  await all[1]
+  assert.deepEqual(state.begun, ['quiet 1', 'noisy 1', 'quiet 2'])
   await queue.drain()
   await Promise.all(all)
 })

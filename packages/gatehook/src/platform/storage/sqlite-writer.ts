@@ -7,6 +7,7 @@ import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
+import { budgetOf, type ChangeBudget } from './change-budget.ts'
 import type { Tx, WriteOptions } from './database.ts'
 import { rejectWhenIdle, runAfterCommit, storageUnavailable, Transaction } from './transaction.ts'
 import { LONG_MS, WriteLanes } from './write-lanes.ts'
@@ -53,6 +54,8 @@ interface WriteJob {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
   transaction: Transaction
+  /** The budget of its last run. */
+  budget?: ChangeBudget
   value: unknown
 }
 
@@ -210,7 +213,10 @@ export class WriteQueue {
   /** Each transaction also took its part of the commit, which blocks reads as well. */
   #note(runs: readonly TimedRun[], batchMs: number): void {
     const runMs = runs.reduce((sum, { ms }) => sum + ms, 0)
-    for (const { job, ms } of runs) this.#waiting.note(job, runMs > 0 ? (ms / runMs) * batchMs : 0)
+    for (const { job, ms: ownMs } of runs) {
+      const ms = runMs > 0 ? (ownMs / runMs) * batchMs : 0
+      this.#waiting.note(job, ms, ms >= LONG_MS || job.budget?.isLarge)
+    }
   }
 
   /** Returns whether the open transaction contains the job's changes; rejects the job otherwise. */
@@ -218,7 +224,11 @@ export class WriteQueue {
     const connection = this.#connection
     const transaction = new Transaction()
     job.transaction = transaction
-    const run = () => connection.perform(transaction, job.change)
+    const run = () =>
+      connection.perform(transaction, (tx) => {
+        job.budget = budgetOf(tx)
+        return job.change(tx)
+      })
     try {
       if (hasSavepoints) connection.savepoint()
       job.value = await job.inContext(() =>

@@ -20,7 +20,7 @@ export const LONG_MS = 20
 export const SLOW_MS = 30_000
 /** A transaction of a slow caller that waited longer is rejected at its turn. */
 const WAIT_MAX_MS = 10_000
-/** Of the time beside others: a write waits for a whole transaction, and its commit blocks reads. */
+/** Of the time beside others: writes wait for a whole transaction, reads for its commit. */
 const LONG_PART = 1 / 32
 
 interface LaneJob {
@@ -117,9 +117,8 @@ export class WriteLanes<J extends LaneJob> {
     }
   }
 
-  /** Notes how long a transaction took, with its part of the commit. */
-  note({ customer, caller = customer }: J, ms: number): void {
-    const isLong = ms >= LONG_MS
+  /** Notes how long a transaction took, with its part of the commit, and whether it was long. */
+  note({ customer, caller = customer }: J, ms: number, isLong = ms >= LONG_MS): void {
     // Other writes that waited for it wait for no second one.
     if (isLong) this.#isTurnOfLanes = false
     if (customer === undefined || caller === undefined) return
