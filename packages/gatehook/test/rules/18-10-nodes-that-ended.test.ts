@@ -10,6 +10,7 @@ import { ConfigError, loadConfig } from '../../src/platform/config/config.ts'
 import {
   ENDED_STAYS_MS,
   GONE_AFTER_MS,
+  HEARTBEAT_MS,
   listFormerNodes,
   purgeEndedNodes,
   storeFailedStart,
@@ -86,8 +87,10 @@ test('a successor may start before the end, unless both started together [postgr
 
 test('a successor of another role ends no notice [postgres]', async (t) => {
   const { open, pass, readItems } = await withEnded(t)
-  await open('4', () => ({ role: 'deliver' })).heartbeat()
+  const successor = open('4', () => ({ role: 'deliver' }))
+  await successor.heartbeat()
   await pass(GONE_AFTER_MS - 1_000)
+  await successor.heartbeat()
   assert.deepEqual(await readItems(), [])
   await pass(1_000)
   assert.equal((await readItems()).length, 1)
@@ -174,4 +177,20 @@ test('a start with another master secret is named by the other node [postgres]',
   assert.equal(item.facts.reason, 'configuration')
   assert.match(item.facts.message, /secret/)
   assert.ok(!JSON.stringify(item).includes(WRONG) && !JSON.stringify(item).includes(SECRET))
+})
+
+test('a node whose report is late is not ready before it has ended [postgres]', async (t) => {
+  const { state, open, readAttention } = await openNodes(t)
+  const [own, other] = [open('1'), open('2')]
+  await own.heartbeat()
+  await other.heartbeat()
+  state.now += 2 * HEARTBEAT_MS
+  await own.heartbeat()
+  assert.deepEqual(await readAttention(own), [])
+  state.now += 1_000
+  await own.heartbeat()
+  const [item] = await readAttention(own)
+  assert.deepEqual([item?.kind, item?.subject.label], ['node_not_ready', 'api-2'])
+  const reasons = [{ check: 'report', message: 'The node has not reported for 31 s.' }]
+  assert.deepEqual(item?.facts.reasons, reasons)
 })

@@ -9,6 +9,7 @@ import {
   ENDED_STAYS_MS,
   endNode,
   GONE_AFTER_MS,
+  HEARTBEAT_MS,
   listFormerNodes,
   listNodes,
   listRunningNodes,
@@ -22,6 +23,9 @@ import { NODE_SLOTS } from './position.ts'
 
 /** A node that ended without notice is listed for this time (§18.10). */
 const LISTED_MS = 60_000
+
+/** A node whose report is older is not ready: it may be unable to store why. */
+const LATE_MS = 2 * HEARTBEAT_MS
 
 type NodeRole = 'all' | 'serve' | 'deliver'
 
@@ -104,6 +108,12 @@ export interface NodeRegistry {
 const stateOf = ({ reasons }: NodeFacts): NodeState['state'] =>
   reasons.length === 0 ? 'ready' : 'not_ready'
 
+function withLateness(facts: NodeFacts, ageMs: number): NodeFacts {
+  if (ageMs <= LATE_MS) return facts
+  const message = `The node has not reported for ${Math.floor(ageMs / 1000)} s.`
+  return { ...facts, reasons: [...facts.reasons, { check: 'report', message }] }
+}
+
 export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
   const { db, clock, node, describe, describeUse } = options
   const isShared = db.dialect.shared
@@ -137,7 +147,7 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
     return others.flatMap(({ id, name, columns, facts: text, seenAt }): NodeState[] => {
       const ageMs = silenceMs(seenAt, now)
       if (ageMs >= LISTED_MS) return []
-      const facts = JSON.parse(text) as NodeFacts
+      const facts = withLateness(JSON.parse(text) as NodeFacts, ageMs)
       const state = ageMs > GONE_AFTER_MS ? 'gone' : stateOf(facts)
       return [{ ...facts, id, name, columns, seenAt, state }]
     })
