@@ -57,13 +57,12 @@ async function sendEach({ node, admin, path }: Place) {
   }
 }
 
-async function requireRecovery({ node, path, warnings }: Place) {
+async function requireRecovery({ node, path }: Place) {
   const create = () => node.post('/api/v2/orders', ORDER)
   await eventually(create, ({ status }) => status === 201)
   assert.equal((await node.get(path)).status, 200)
   const isReady = () => node.as(undefined).get('/readyz')
   await eventually(isReady, ({ status }) => status === 200)
-  assert.ok(warnings.includes(primaryFaults.hung))
   const { text } = await node.as(undefined).get('/metrics')
   assert.match(text, /^gatehook_database_connections_hung_total [1-9]/m)
 }
@@ -73,8 +72,13 @@ for (const isPooled of [false, true]) {
   const skip = isPooled && !hasPgbouncer && 'needs PgBouncer'
   test(`a network that loses the open connections ${place}`, { skip }, async (t) => {
     const opened = await openPlace(t, isPooled)
-    opened.link.strand()
-    await sendEach(opened)
+    // A server that takes 2 s to answer a probe is silent, which ends the connections, too.
+    const strand = async () => {
+      opened.link.strand()
+      await sendEach(opened)
+      return opened.warnings
+    }
+    await eventually(strand, (warnings) => warnings.includes(primaryFaults.hung))
     await requireRecovery(opened)
     opened.link.strand()
     await opened.node.app.close()
