@@ -55,6 +55,24 @@ eachMailService('an unknown, disabled or suspended account gets no mail', async 
   assert.deepEqual(await inbox.receive(), [])
 })
 
+eachMailService('an address that nobody confirmed gets no mail', async (rig) => {
+  const { anonymous, operator, service, inbox } = rig
+  const key = service.as(await service.key({ scopes: ['users:write'], mode: 'test' }))
+  const { id } = (await key.post('/api/v2/users', { name: 'Ada', email: ADA })).body
+  const path = `/admin/users/${id}/password`
+  assert.equal((await operator.put(path, { password: PASSWORD })).status, 204)
+  const reply = await anonymous.post('/auth/password/forgot', { email: ADA })
+  assert.deepEqual([reply.status, reply.text], [202, ''])
+  assert.deepEqual(await inbox.receive(), [])
+
+  const change = { username: ADA, password: PASSWORD }
+  assert.equal((await anonymous.post('/auth/username', change, basicOf(ADA))).status, 202)
+  const token = tokenOf((await inbox.receive())[0])
+  assert.equal((await anonymous.post('/auth/username/confirm', { token })).status, 204)
+  assert.deepEqual(await inbox.receive(), [], 'the name has not changed')
+  assert.equal(await reset(rig, await resetToken(rig)), '204 undefined')
+})
+
 eachMailService('a malformed address is 400', async ({ anonymous, inbox }) => {
   const values = ['', 'ada', 'a@b@c', 'a@b, c@d', 'a@b\nBcc: c@d', '<a@b>', 7, null, ['a@b']]
   for (const email of [...values, `${'x'.repeat(300)}@example.com`]) {

@@ -2,7 +2,8 @@
  * Password reset by mail (§4.10), in the order in which it happens:
  *
  * 1. `requestPasswordReset` enqueues a mail for an address, with or without an account.
- * 2. `passwordResetTemplates` finds the account and sends a token, bound to its credential.
+ * 2. `passwordResetTemplates` finds the account and sends a token, bound to its credential, if the
+ *    address is confirmed.
  * 3. `resetPassword` exchanges the token for a new password, and ends all sessions.
  */
 
@@ -43,6 +44,8 @@ export function passwordResetTemplates(deps: AccountMailDeps, wording: MailWordi
     async password_reset(tx, { folded, namespace }: MailedName, nowMs) {
       const account = await store.findByName(tx, resource, namespace, folded)
       if (account?.disabled !== 0 || account.suspended !== 0) return undefined
+      // §6.9: a key that writes rows can have chosen the address.
+      if (account.confirmed === 0) return undefined
       const { id: person, revision, username: email } = account
       const purpose = 'password_reset'
       const row = { purpose, resource, folded, namespace, person, revision, body: null } as const

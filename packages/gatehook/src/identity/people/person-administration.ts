@@ -264,7 +264,7 @@ export async function setPassword(
       if (!row) throw new Failure('not_found')
       const customer = (await findCustomerIdOf(tx, scope))!
       const common = { customer, mode: modeOf(scope), password, role: null, scopes }
-      // Another caller may have set the name of the row.
+      // Another caller may have set the name of the row: the administrator did not type it.
       const newCredential = { ...common, confirmed: 0 }
       await insertCredential(tx, admin, context, scope, row, newCredential)
     }
