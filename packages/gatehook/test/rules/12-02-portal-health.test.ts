@@ -160,7 +160,8 @@ eachService('failed requests of the customer are listed, and no others', async (
     await keyOf({ customer: shop, mode: 'test' }),
   ]
   const id = { 'x-request-id': 'shared-id' }
-  assert.equal((await own.post('/api/v2/orders', { amount: 'x' }, id)).status, 422)
+  const client = { from: 'ann@example.com', referer: 'https://ann.example/', ...id }
+  assert.equal((await own.post('/api/v2/orders', { amount: 'x' }, client)).status, 422)
   assert.equal((await own.get('/api/v2/orders')).status, 200)
   for (const stranger of strangers) {
     assert.equal((await stranger.post('/api/v2/orders', { amount: 1 }, id)).status, 422)
@@ -190,9 +191,16 @@ eachService('failed requests of the customer are listed, and no others', async (
     ...[ip, user_agent, credential.id === null],
   ]
   assert.deepEqual(clientOf(detail.body), ['127.0.0.1', 'lightMyRequest', false])
+  assert.equal(detail.body.headers['user-agent'], 'lightMyRequest')
   const blind = await session(shop, { can: ['orders:read', 'orders:write'] })
   const hidden = (await blind.get('/portal/api/requests/shared-id')).body
   assert.deepEqual(clientOf(hidden), [null, null, true], 'who sent it needs keys:read')
+  assert.deepEqual(
+    Object.keys(hidden.headers).filter((name) => !/^(accept|content-(type|length))$/.test(name)),
+    [],
+    'and so do headers that say it',
+  )
+  assert.equal(hidden.headers['content-type'], 'application/json')
   assert.equal((await blind.get('/portal/api/errors')).body.data[0].ip, null)
   const empty = await session(await customer('Third'))
   assert.deepEqual((await empty.get('/portal/api/errors')).body.data, [])

@@ -31,6 +31,17 @@ const toJson = (request: LoggedRequest): PortalRequestJson => {
   }
 }
 
+/** Headers about the content; another one can identify the caller or its place. */
+const CONTENT_HEADERS: ReadonlySet<string> = new Set([
+  ...['accept', 'accept-encoding', 'content-type', 'content-length', 'content-encoding'],
+  ...['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'],
+  ...['cache-control', 'idempotency-key', 'prefer', 'range'],
+])
+
+const withoutClient = (headers: object | null): object | null =>
+  headers &&
+  Object.fromEntries(Object.entries(headers).filter(([name]) => CONTENT_HEADERS.has(name)))
+
 /** Returns the caller, whose customer and mode bound the log. Throws 403. */
 const readerOf = ({ principal }: Call): Principal => {
   requireAllRows(principal!)
@@ -51,10 +62,12 @@ export const portalRequestRoutes = (requests: RequestReader): Route[] => [
     const reader = readerOf(call)
     const request = await requests.find(reader, call.params.id!, reader)
     const { user_agent, warnings, event_ids, headers, body, body_truncated, answer } = request
+    const isKnown = isIdentified(request)
     return json(200, {
       ...toJson(request),
-      user_agent: isIdentified(request) ? user_agent : null,
-      ...{ warnings, event_ids, headers, body, body_truncated, answer },
+      user_agent: isKnown ? user_agent : null,
+      headers: isKnown ? headers : withoutClient(headers),
+      ...{ warnings, event_ids, body, body_truncated, answer },
     })
   }),
 ]
