@@ -1,6 +1,7 @@
 /** §12.2: links and sessions of the portal end with the access of their operator. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
+import { endOperatorSession } from '../../src/identity/people/operator-sessions.ts'
 import {
   createConsoleLink,
   createOperator,
@@ -8,6 +9,8 @@ import {
   setOperatorPassword,
   setOperatorRole,
 } from '../../src/identity/people/operators.ts'
+import { resetSecondFactor } from '../../src/identity/people/second-factor.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { CAN, cookieOf, openPortal, tokenOf } from '../portal/rig.ts'
 
 const actor = { kind: 'cli', id: 'test' } as const
@@ -35,6 +38,8 @@ eachService(
     const disabled = await open('disabled@example.com')
     const renewed = await open('renewed@example.com')
     const demoted = await open('demoted@example.com')
+    const reset = await open('reset@example.com')
+    const ended = await open('ended@example.com')
     const other = await open('other@example.com')
     const ofKey = await session(of)
     await setOperatorDisabled(administration, disabled.email, true, actor)
@@ -42,8 +47,13 @@ eachService(
     const next = { password: 'another horse battery' }
     await setOperatorPassword(administration, hasher, renewed.email, next, actor)
     await setOperatorRole(administration, demoted.email, { role: 'support' }, actor)
+    await resetSecondFactor(administration, reset.email, actor)
+    const sessions = sql`SELECT s.id FROM gh_console_sessions s
+      JOIN gh_operators o ON o.id = s.operator WHERE o.email = ${ended.email}`
+    const [endedSession] = await service.app.db.all<{ id: string }>(sessions)
+    await endOperatorSession(administration, endedSession!.id, actor)
     await setOperatorRole(administration, other.email, { role: 'administrator' }, actor)
-    for (const { unused, portal, email } of [disabled, renewed, demoted]) {
+    for (const { unused, portal, email } of [disabled, renewed, demoted, reset, ended]) {
       assert.equal((await portal.get('/portal/session')).status, 401, email)
       assert.equal((await anonymous.post('/portal/session', { token: unused })).status, 401, email)
     }

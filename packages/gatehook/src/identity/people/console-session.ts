@@ -44,6 +44,7 @@ import {
   TOKEN_BYTES,
 } from './console-sign-in.ts'
 import type { Devices } from './devices.ts'
+import { endOtherSessions } from './operator-access.ts'
 import { operatorRoutes } from './operator-administration.ts'
 import { OPENID_PATH, type OperatorOpenid } from './operator-openid.ts'
 import { operatorPasskeyRoutes, operatorPasskeySignIn } from './operator-passkeys.ts'
@@ -137,12 +138,12 @@ function enrolmentRoutes(deps: ConsoleDeps, requireSession: RequireSession): Rou
   const confirm = async (call: Call, { code }: { readonly code: string }): Promise<Answer> => {
     const { session, operator } = await requireOperator(call)
     const { cookies, elevate } = elevation(call, session)
-    const endOtherSessions = async (tx: Tx) => {
+    const continueAlone = async (tx: Tx) => {
       await elevate(tx, operator)
-      await store.deleteOtherSessions(tx, operator, session.id)
+      await endOtherSessions(admin, tx, { operator, id: session.id })
     }
     const actor = actorOf(call)
-    const recovery_codes = await secondFactor.confirm(operator, code, actor, endOtherSessions)
+    const recovery_codes = await secondFactor.confirm(operator, code, actor, continueAlone)
     const answer = json(200, { recovery_codes }, { 'cache-control': 'no-store' })
     return { ...answer, cookies, secret: true }
   }

@@ -25,6 +25,7 @@ import {
   type SignInDeps,
   sessionCookie,
 } from './console-sign-in.ts'
+import { endOperatorAccess } from './operator-access.ts'
 import {
   isRefusal,
   type OperatorProvider,
@@ -292,8 +293,8 @@ async function readAgain(
   if ('error' in result && !isRefusal(result.error) && !isOverdue) return
   const isRemoved = !('error' in result) || tokens.refresh !== undefined
   await db.write(async (tx) => {
-    if ((await store.deleteSessionById(tx, row.id)) === 0) return
-    if (isRemoved) await admin.endPortalAccessOf?.(tx, row.operator!)
+    if ((await store.deleteSessionById(tx, row.id)) === undefined) return
+    if (isRemoved) await endOperatorAccess(admin, tx, row.operator!)
     const entry = { actor: ACTOR, action: 'operator.session_end', target: row.id }
     await recordAudit(tx, { ...entry, detail: { cause } }, admin)
   })

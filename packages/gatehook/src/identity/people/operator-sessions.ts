@@ -9,7 +9,7 @@ import { operation } from '../../protocol/http/operation.ts'
 import { type AdminDeps, adminHandlers } from '../access/admin-handlers.ts'
 import { createAdminTable } from '../access/admin-table.ts'
 import type { Administration } from '../access/administration.ts'
-import * as store from './operator-store.ts'
+import { endSessionOfOperator } from './operator-access.ts'
 
 export const operatorSession = b
   .object({
@@ -54,14 +54,14 @@ export const operatorSessionTable = createAdminTable({
   sort: ['id'],
 })
 
-/** Ends a session. Throws 404. */
+/** Ends a session, and what its operator has open in the portal. Throws 404. */
 export const endOperatorSession = (
   admin: Administration,
   id: string,
   actor: Actor,
 ): Promise<{ readonly id: string }> =>
   admin.write(async (tx) => {
-    if ((await store.deleteSessionById(tx, id)) === 0) throw new Failure('not_found')
+    if (!(await endSessionOfOperator(admin, tx, id))) throw new Failure('not_found')
     await recordAudit(tx, { actor, action: 'operator.session_end', target: id }, admin)
     return { id }
   })

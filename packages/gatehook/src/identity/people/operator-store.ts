@@ -229,9 +229,11 @@ export const elevateSession = (tx: Tx, id: string, operator: string, hash: Uint8
 export const deleteOtherSessions = (tx: Tx, operator: string, id: string) =>
   tx.run(sql`DELETE FROM gh_console_sessions WHERE operator = ${operator} AND id <> ${id}`)
 
-/** Returns the number of deleted sessions: 0 or 1. */
+/** Deletes a session and returns it; undefined if there is none. */
 export const deleteSessionById = (tx: Tx, id: string) =>
-  tx.run(sql`DELETE FROM gh_console_sessions WHERE id = ${id}`)
+  tx.get<Pick<ConsoleSessionRow, 'operator'>>(
+    sql`DELETE FROM gh_console_sessions WHERE id = ${id} RETURNING operator`,
+  )
 
 /** Returns a session that is not expired and whose operator is not disabled. */
 export const findSession = (from: Reader, hash: Uint8Array, customer: string, now: number) =>

@@ -17,6 +17,7 @@ import { b, type ValuesOf } from '../../protocol/fields/members.ts'
 import type { Administration } from '../access/administration.ts'
 import { type OperatorJson, operatorTable } from './collection.ts'
 import { operatorAccountKey } from './login.ts'
+import { endOperatorAccess } from './operator-access.ts'
 import * as store from './operator-store.ts'
 import type { Hasher } from './password.ts'
 import { MIN_LENGTH, newPassword, rejectCommonPassword } from './password-policy.ts'
@@ -83,17 +84,6 @@ export function requirePassword({ issuer }: Pick<store.OperatorRow, 'issuer'>): 
   throw new Failure('invalid_state', `The operator signs in with ${issuer}.`)
 }
 
-/** Ends all sessions of an operator, and deletes its links, also those to the portal. */
-async function endAccess(
-  { endPortalAccessOf }: Administration,
-  tx: Tx,
-  { id }: store.OperatorRow,
-): Promise<void> {
-  await store.deleteSessions(tx, id)
-  await store.deleteLinks(tx, id)
-  await endPortalAccessOf?.(tx, id)
-}
-
 /** Ends links and sessions of the portal that an operator opened with more permissions. */
 export async function endWiderPortalAccess(
   { endPortalAccessOf }: Administration,
@@ -127,7 +117,7 @@ export const updateOperator = (
       recordAudit(tx, { actor, action, target: row.id, detail }, admin)
     if (role !== undefined) await record('operator.role', { role })
     if (disabled !== undefined) await record(disabled ? 'operator.disable' : 'operator.enable')
-    if (disabled) await endAccess(admin, tx, row)
+    if (disabled) await endOperatorAccess(admin, tx, row.id)
     else await endWiderPortalAccess(admin, tx, row, updatedRow.role)
     return operatorTable.toJson(updatedRow)
   })
@@ -163,7 +153,7 @@ export async function setOperatorPassword(
     const row = await lockRow(tx, email)
     await store.updateOperator(tx, { ...row, password })
     await store.deletePasskeysOf(tx, row.id)
-    await endAccess(admin, tx, row)
+    await endOperatorAccess(admin, tx, row.id)
     const entry = { actor, action: 'operator.password', target: row.id, detail: {} }
     await recordAudit(tx, entry, admin)
     return operatorTable.toJson(row)

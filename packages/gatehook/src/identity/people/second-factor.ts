@@ -9,6 +9,7 @@ import { Failure } from '../../kernel/failure.ts'
 import { sha256, type Vault } from '../../kernel/secret.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { Administration } from '../access/administration.ts'
+import { endOperatorAccess } from './operator-access.ts'
 import * as store from './operator-store.ts'
 import { TOTP_PURPOSE } from './tables.ts'
 import {
@@ -132,8 +133,7 @@ export const resetSecondFactor = (
     if (!row) throw new Failure('not_found')
     await store.removeTotp(tx, row.id)
     await store.deletePasskeysOf(tx, row.id)
-    await store.deleteSessions(tx, row.id)
-    await store.deleteLinks(tx, row.id)
+    await endOperatorAccess(admin, tx, row.id)
     await recordAudit(tx, { actor, action: 'operator.second_factor_reset', target: row.id }, admin)
     return { id: row.id, email: row.email }
   })
