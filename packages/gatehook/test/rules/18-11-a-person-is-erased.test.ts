@@ -178,7 +178,8 @@ for (const { name } of databases) {
     assert.equal((await app.audit.verify()).valid, true)
     const { body: trail } = await admin.get(`/admin/audit?target=${gone.id}&sort=id&limit=100`)
     const actions = trail.data.map((entry: { action: string }) => entry.action)
-    const { erased: counts } = trail.data.at(-1).detail
+    const { erased: counts, values_left } = trail.data.at(-1).detail
+    assert.equal(values_left, 0)
     for (const table of ['members', 'letters', 'gh_events', 'gh_jobs', 'gh_monitoring_requests'])
       assert.ok(counts[table] > 0, JSON.stringify(counts))
     assert.ok(

@@ -69,6 +69,27 @@ test('a name that may be a word of others is found as a whole text, except in lo
   assert.equal(long.names('Dear york.of.penn, hello'), true)
 })
 
+test('other values take no place of a sign-in name, and those without a place are counted', () => {
+  const values = valuesOf('other', ...Array.from({ length: 152 }, (_, n) => `value number ${n}.`))
+  for (const name of ['first', 'former', 'last']) values.add('name', `${name}@example.com`)
+  values.add('other', ['value number 151.', 'value number 3.'])
+  for (const name of ['first', 'former', 'last']) {
+    assert.equal(values.mentions(`GET /users?email=${name}%40example.com`), true, name)
+  }
+  assert.equal(values.mentions('value number 149.'), true)
+  assert.equal(values.mentions('value number 150.'), false)
+  assert.equal(values.left, 2)
+  const continued = new PersonValues({ id: '1', resource: 'members' }, values.stored())
+  assert.equal(continued.left, 2)
+  continued.add(
+    'name',
+    Array.from({ length: 98 }, (_, n) => `name${n}@example.com`),
+  )
+  assert.equal(continued.mentions('name96@example.com'), true)
+  assert.equal(continued.mentions('name97@example.com'), false)
+  assert.equal(continued.left, 3)
+})
+
 /** Numbers below a bound, the same in each run. */
 function numbers(seed: number): (bound: number) => number {
   let state = seed

@@ -142,16 +142,19 @@ async function runErasure(
       encodeState({ ...person, ...next, values: values.stored(), erased }),
     )
   }
-  await end(deps, person, job, erased)
+  await end(deps, person, job, { erased, values_left: values.left })
   return undefined
 }
 
-/** Records the end and the numbers of rows. A run that was killed after it repeats nothing. */
+/**
+ * Records the end, the numbers of rows, and of values that it did not search for. A run that was
+ * killed after it repeats nothing.
+ */
 async function end(
   { db, admin, record, directory: { resource } }: PersonErasureDeps,
   { scope, id }: PersonPlace,
   job: string,
-  erased: ErasedCounts,
+  detail: { readonly erased: ErasedCounts; readonly values_left: number },
 ): Promise<void> {
   await db.write(async (tx) => {
     const now = admin.clock.now()
@@ -159,7 +162,6 @@ async function end(
     await runOnce(tx, { scope, word: action, key: job, now }, async () => {
       const event = await record(tx, scope, personErased(id, resource, isoTime(now)))
       const actor = { kind: 'system', id: 'erasure' } as const
-      const detail = { erased }
       await recordAudit(tx, { actor, action, target: String(id), scope, detail }, admin)
       return event.id
     })

@@ -44,9 +44,14 @@ function countsIn(use: keyof typeof USES, value: string | number): boolean {
   return !mustBeNoWord || isNoWord(text)
 }
 
-/** The input of a job bounds both (64 KiB). */
+/** The input of a job bounds them (64 KiB). */
 const LENGTH_MAX = 80
-const VALUES_MAX = 150
+/** Sign-in names, former ones included. Other values take no place of theirs. */
+const NAMES_MAX = 100
+const OTHERS_MAX = 150
+/** Values that found no place are counted by a short hash, up to this number. */
+const LEFT_MAX = 500
+const LEFT_HASH_CHARACTERS = 6
 /** Rows that were deleted for good, by a hash of table and id; they have the rest of the input. */
 const FORMER_ROWS_MAX = 1_000
 const ROW_HASH_CHARACTERS = 12
@@ -59,7 +64,11 @@ export interface StoredPersonValues {
   readonly others: readonly string[]
   /** Hashes of rows of the person that were deleted for good. */
   readonly formerRows: readonly string[]
+  /** Hashes of values that the erasure does not search for. */
+  readonly left: readonly string[]
 }
+
+const NO_VALUES: StoredPersonValues = { names: [], others: [], formerRows: [], left: [] }
 
 const fold = (text: string): string => composeText(text).toLowerCase()
 
@@ -147,18 +156,25 @@ export class PersonValues implements PersonTrace, PersonFindings {
   readonly #others: Set<string>
   readonly #formerRows: Set<string>
   readonly #ofOthers = new Set<string>()
+  readonly #left: Set<string>
   /** The searches for the values, until one is added. */
   readonly #searches = new Map<'names' | 'mentions' | 'identifies', ValueSearch>()
 
   constructor(
     { id, resource }: Pick<PersonTrace, 'id' | 'resource'>,
-    { names, others, formerRows }: StoredPersonValues = { names: [], others: [], formerRows: [] },
+    { names, others, formerRows, left }: StoredPersonValues = NO_VALUES,
   ) {
     this.id = id
     this.resource = resource
     this.#names = new Set(names)
     this.#others = new Set(others)
     this.#formerRows = new Set(formerRows)
+    this.#left = new Set(left)
+  }
+
+  /** The number of values that the erasure does not search for; 500: as many, or more. */
+  get left(): number {
+    return this.#left.size
   }
 
   /** Adds a text or number, or those in an array or object. */
@@ -170,10 +186,15 @@ export class PersonValues implements PersonTrace, PersonFindings {
     const text = String(value)
     const isLong = kind === 'name' && text.length >= USES.logs.charactersMin
     if (!isLong && !countsIn('logs', value)) return
-    if (this.#names.size + this.#others.size >= VALUES_MAX) return
-    const set = kind === 'name' ? this.#names : this.#others
+    const [set, most] =
+      kind === 'name' ? [this.#names, NAMES_MAX] : ([this.#others, OTHERS_MAX] as const)
     const part = partOf(text)
     if (set.has(part)) return
+    if (set.size >= most) {
+      const left = hash('sha256', part, 'base64url').slice(0, LEFT_HASH_CHARACTERS)
+      if (this.#left.size < LEFT_MAX) this.#left.add(left)
+      return
+    }
     set.add(part)
     this.#searches.clear()
   }
@@ -263,6 +284,7 @@ export class PersonValues implements PersonTrace, PersonFindings {
       names: [...this.#names],
       others: [...this.#others],
       formerRows: [...this.#formerRows],
+      left: [...this.#left],
     }
   }
 }
