@@ -3,7 +3,7 @@
  * the trail has them, without the rules for new requests; values that the trail lacks end.
  */
 import type { App } from '../app.ts'
-import type { AuditRow } from '../history/audit/chain.ts'
+import { type AuditRow, REMOVED } from '../history/audit/chain.ts'
 import { DEFAULT_CUSTOMER } from '../identity/access/administration.ts'
 import { repeatKeyUpdate } from '../identity/access/key-update.ts'
 import { repeatClientUpdate } from '../identity/oauth/client-administration.ts'
@@ -54,7 +54,8 @@ export class ErasedDetail extends Error {
 /** Reads a row of an export. */
 export const entryOf = (row: AuditRow): Entry => {
   const { at, target, actor_kind, actor_id, scope, salt } = row
-  const isErased = salt === null
+  // A row that lost an address alone has the other details.
+  const isErased = salt === null && row.detail === REMOVED.detail
   return {
     ...{ at, target, actor_kind, actor_id, scope, isErased },
     get detail() {

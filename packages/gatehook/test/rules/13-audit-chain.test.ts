@@ -49,7 +49,16 @@ eachService('a change of any column is detected, and the report names the row', 
   const { db } = service.app
   await writeRows(service)
   const [, , row] = await listRows(service)
-  const columns = ['at', 'actor_kind', 'actor_id', 'actor_name', 'address', 'request_id', 'node']
+  const columns = [
+    'at',
+    'scope',
+    'actor_kind',
+    'actor_id',
+    'actor_name',
+    'address',
+    'request_id',
+    'node',
+  ]
   const content = ['action', 'target', 'detail', 'salt', 'digest', 'tag', 'hash', 'previous_hash']
   for (const column of [...columns, ...content]) {
     const before = (
@@ -67,7 +76,7 @@ eachService('a change of any column is detected, and the report names the row', 
           values: [value, row.id],
         }),
       )
-    await setColumn(column === 'at' ? 1 : 'x')
+    await setColumn(['at', 'scope'].includes(column) ? 1 : 'x')
     assert.equal((await findBroken(service)).id, row.id, column)
     await setColumn(before)
     assert.equal((await service.app.audit.verify()).valid, true, column)
@@ -76,14 +85,18 @@ eachService('a change of any column is detected, and the report names the row', 
 
 eachService('names and details can be removed by the service alone, together', async (service) => {
   const { db, administration } = service.app
+  const { trail } = administration
   await writeRows(service)
-  const rows: { id: string; action: string }[] = await listRows(service)
-  const { id } = rows.find(({ action }) => action === 'customer.create')!
+  const rows: { id: string; action: string; address: string | null }[] = await listRows(service)
+  const { id } = rows.find(({ action, address }) => action === 'customer.create' && address)!
+  const { scope } = (await db.get(sql`SELECT scope FROM gh_audit WHERE id = ${id}`))!
+  const reason = { action: 'customer.delete', target: 'cus_1', scopes: [Number(scope)] } as const
+  const warrant = trail.warrantFor(reason)
   const change = (changes: Sql) =>
     db.write((tx) => tx.run(sql`UPDATE gh_audit SET ${changes} WHERE id = ${id}`))
   const prove = async () => {
     const { position } = (await db.get(sql`SELECT position FROM gh_audit WHERE id = ${id}`))!
-    await db.write((tx) => administration.trail.proveClearing(tx, [Number(position)]))
+    await db.write((tx) => trail.proveClearing(tx, [Number(position)], warrant))
   }
   const content = await db.get(sql`SELECT salt, actor_name, address, detail FROM gh_audit
     WHERE id = ${id}`)
@@ -107,6 +120,49 @@ eachService('names and details can be removed by the service alone, together', a
   }
   await change(sql`cleared = 'x'`)
   assert.equal((await findBroken(service)).id, id)
+})
+
+eachService('no removal has a proof without its reason, or of a changed row', async (service) => {
+  const { db, administration, audit } = service.app
+  const { trail } = administration
+  await writeRows(service)
+  const rows: { id: string; action: string; address: string | null }[] = await listRows(service)
+  const { id } = rows.find(({ action, address }) => action === 'customer.create' && address)!
+  const read = async () => (await db.get(sql`SELECT * FROM gh_audit WHERE id = ${id}`))!
+  const { position, scope, salt, detail, address } = await read()
+  const reason = { action: 'customer.delete', target: 'cus_1', scopes: [Number(scope)] } as const
+  const warrant = trail.warrantFor(reason)
+  const prove = (more: object) =>
+    db.write((tx) => trail.proveClearing(tx, [Number(position)], { ...warrant, ...more }))
+  const setScope = (value: unknown) =>
+    db.write((tx) => tx.run(sql`UPDATE gh_audit SET scope = ${Number(value)} WHERE id = ${id}`))
+
+  await prove({ target: 'cus_2' })
+  await prove(trail.warrantFor({ ...reason, scopes: [Number(scope) + 2] }))
+  await prove(trail.warrantFor({ ...reason, action: 'person.erase', scopes: [] }))
+  await prove({ proof: '' })
+  await setScope(Number(scope) + 2)
+  await prove({})
+  assert.equal((await read()).cleared, null)
+  await setScope(scope)
+  const replaced = { position: Number(position), detail: '{"name":"erased"}' }
+  await db.write((tx) => trail.replaceDetail(tx, replaced, warrant))
+  const row = await read()
+  assert.deepEqual([row.detail, row.salt, row.address], [replaced.detail, null, address])
+  assert.equal((await audit.verify()).valid, true)
+  for (const change of [sql`detail = ${detail}`, sql`address = NULL`, sql`salt = ${salt}`]) {
+    const { detail, salt } = await read()
+    await db.write((tx) => tx.run(sql`UPDATE gh_audit SET ${change} WHERE id = ${id}`))
+    assert.equal((await findBroken(service)).id, id)
+    await db.write((tx) =>
+      tx.run(sql`UPDATE gh_audit SET detail = ${detail}, address = ${address}, salt = ${salt}
+        WHERE id = ${id}`),
+    )
+  }
+  await prove({})
+  const removed = sql`actor_name = NULL, address = NULL, detail = '{}'`
+  await db.write((tx) => tx.run(sql`UPDATE gh_audit SET ${removed} WHERE id = ${id}`))
+  assert.equal((await audit.verify()).valid, true, 'a second erasure removes the rest')
 })
 
 eachService(

@@ -101,3 +101,40 @@ eachService(
   },
   { service: letterbox, env: { GATEHOOK_REQUEST_LOG_BODIES: 'errors' } },
 )
+
+eachService(
+  'an address that a customer chooses removes no other detail from rows of operators',
+  async (service) => {
+    const { erasure, audit } = service.app
+    const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live', name: 'Ops' }))
+    const { id: customer } = (await admin.post('/admin/customers', { name: 'Acme' })).body
+    const own = service.as(await service.key({ customer, mode: 'live' }))
+    const limits = { rate_limit: { limit: 5000, window_s: 60 } }
+    const patch = { contact_email: ADDRESS, limits }
+    assert.equal((await admin.patch(`/admin/customers/${customer}`, patch)).status, 200)
+    const link = { customer, mode: 'live', can: ['letters:read'], email: ADDRESS }
+    const { id } = (await admin.post('/admin/portal-links', link)).body
+    const { body: member } = await own.post('/api/v2/members', { ...HOSTILE, email: ADDRESS })
+    assert.equal((await admin.delete(`/admin/users/${member.id}`)).status, 202)
+    await erasure.runDue()
+
+    const rowOf = async (target: string, action: string) =>
+      (await admin.get(`/admin/audit?target=${target}&action=${action}`)).body.data[0]
+    const erased = 'erased@example.invalid'
+    const update = await rowOf(customer, 'customer.update')
+    assert.deepEqual(update.detail, { contact_email: erased, limits })
+    assert.deepEqual([update.actor_name, update.address], ['Ops', '127.0.0.1'])
+    const creation = await rowOf(id, 'portal_link.create')
+    assert.deepEqual(creation.detail, { customer, mode: 'live', can: link.can, email: erased })
+    const { detail } = await rowOf(String(member.id), 'person.erased')
+    assert.equal(detail.erased['gh_audit details'], 2)
+    assert.equal((await audit.verify()).valid, true)
+
+    assert.equal((await admin.delete(`/admin/customers/${customer}`)).status, 202)
+    await erasure.runDue()
+    const removed = await rowOf(customer, 'customer.update')
+    assert.deepEqual([removed.detail, removed.actor_name, removed.address], [{}, null, null])
+    assert.equal((await audit.verify()).valid, true)
+  },
+  { service: letterbox },
+)

@@ -21,7 +21,11 @@ eachMigrated('a report that is repeated after a lost response is stored once', a
     recent: { add() {}, take: () => [] },
     clock: wallClock,
     random: systemRandom(),
-    trail: { tag: () => '', proveClearing: async () => {}, onCommit() {}, node: 'n' },
+    trail: {
+      ...{ tag: () => '', onCommit() {}, node: 'n' },
+      warrantFor: (reason) => ({ ...reason, proof: '' }),
+      ...{ proveClearing: async () => {}, replaceDetail: async () => {} },
+    },
   })
   const count = async () => {
     const text = sql`SELECT count(*) AS count FROM gh_audit WHERE action = 'database.promoted'`

@@ -8,7 +8,8 @@ import {
   raw,
   sql,
 } from '../../platform/storage/sql.ts'
-import type { AuditRow, ChainEnd, EndName } from './chain.ts'
+import { type AuditRow, type ChainEnd, type EndName, REMOVED } from './chain.ts'
+import type { DetailReplacement } from './store.ts'
 
 /** The id of the row of the chain's key. */
 export const KEY_ID = 'chain'
@@ -117,13 +118,17 @@ export const hasUnchainedRows = async (from: Reader): Promise<boolean> =>
 export const linkRow = (tx: Tx, row: AuditRow, seq: number, hash: string, previousHash: string) =>
   tx.run(link([seq, hash, previousHash, row.position]))
 
-/** Returns the rows of some positions that have their names and details. */
+/** Returns the rows of some positions that have names or details. */
 export const findUncleared = (tx: Tx, positions: readonly number[]) =>
-  tx.all<Row & Pick<AuditRow, 'position' | 'id' | 'digest'>>(sql`SELECT position, id, digest
-    FROM gh_audit WHERE position IN (${join(positions)}) AND salt IS NOT NULL`)
+  tx.all<AuditRow>(sql`SELECT ${raw(COLUMNS)} FROM gh_audit
+    WHERE position IN (${join(positions)}) AND (salt IS NOT NULL OR actor_name IS NOT NULL
+      OR address IS NOT NULL OR detail <> ${REMOVED.detail})`)
 
 export const storeClearing = (tx: Tx, position: number, proof: string) =>
   tx.runLater(sql`UPDATE gh_audit SET cleared = ${proof} WHERE position = ${position}`)
+
+export const storeDetail = (tx: Tx, { position, detail }: DetailReplacement) =>
+  tx.run(sql`UPDATE gh_audit SET detail = ${detail}, salt = NULL WHERE position = ${position}`)
 
 /** Returns a page of the rows after `seq`, up to and including `through`. */
 export const findRowsAfter = (from: Reader, seq: number, through: number, limit: number) =>

@@ -7,11 +7,11 @@ import type { Log } from '../../kernel/log.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { sql } from '../../platform/storage/sql.ts'
-import type { ChainEnd, ChainKey, EndName } from './chain.ts'
-import { hasValidTag, isSameHash } from './chain.ts'
+import type { AuditRow, ChainEnd, ChainKey, ClearingWarrant, EndName } from './chain.ts'
+import { hasValidTag, isSameHash, isWarranted, REMOVED } from './chain.ts'
 import type { ChainMemory, SetBack } from './chain-memory.ts'
 import * as store from './chain-store.ts'
-import { type AuditContext, recordAudit } from './store.ts'
+import { type AuditContext, type DetailReplacement, recordAudit } from './store.ts'
 
 const APPEND_BATCH_ROWS = 200
 const PURGE_BATCH_ROWS = 10_000
@@ -101,6 +101,22 @@ async function recordSetBack(tx: Tx, setBack: SetBack, context: AuditContext): P
 }
 
 /**
+ * Returns the rows of some positions that an erasure may clear: those whose content, customer
+ * included, the service wrote. None without a valid warrant.
+ */
+async function findClearable(
+  tx: Tx,
+  key: ChainKey,
+  positions: readonly number[],
+  warrant: ClearingWarrant | undefined,
+): Promise<AuditRow[]> {
+  if (!warrant || !isSameHash(warrant.proof, key.warrant(warrant))) return []
+  const untaggedThrough = (await store.readEnd(tx, 'anchor'))?.untaggedThrough ?? 0
+  const rows = await store.findUncleared(tx, positions)
+  return rows.filter((row) => isWarranted(row, warrant) && hasValidTag(key, row, untaggedThrough))
+}
+
+/**
  * Proves that the service clears rows, in the transaction that does so. Rows that are cleared
  * already get no proof: another program may have done it.
  */
@@ -108,10 +124,25 @@ export async function proveClearing(
   tx: Tx,
   key: ChainKey,
   positions: readonly number[],
+  warrant: ClearingWarrant | undefined,
 ): Promise<void> {
-  for (const row of await store.findUncleared(tx, positions)) {
-    store.storeClearing(tx, row.position, key.clearing(row))
+  for (const row of await findClearable(tx, key, positions, warrant)) {
+    store.storeClearing(tx, row.position, key.clearing({ ...row, ...REMOVED }))
   }
+}
+
+/** Replaces the details of a row, and proves that the service did it. */
+export async function replaceDetail(
+  tx: Tx,
+  key: ChainKey,
+  replacement: DetailReplacement,
+  warrant: ClearingWarrant | undefined,
+): Promise<void> {
+  const { position, detail } = replacement
+  for (const row of await findClearable(tx, key, [position], warrant)) {
+    store.storeClearing(tx, position, key.clearing({ ...row, detail }))
+  }
+  await store.storeDetail(tx, replacement)
 }
 
 /**

@@ -15,12 +15,15 @@ interface PersonalContent {
   readonly address: string | null
   /** JSON text. */
   readonly detail: string
-  /** Null once the three were removed. */
+  /** Null once the three, or addresses in the last one, were removed. */
   readonly salt: string | null
 }
 
-/** The row, and the digest of its removed columns. */
-type ClearedContent = Pick<AuditContent, 'id' | 'digest'>
+/** The columns of a row after a removal, and the digest of its former ones. */
+type ClearedContent = Pick<AuditContent, 'id' | 'digest' | 'actor_name' | 'address' | 'detail'>
+
+/** The columns of a row whose name, address and detail were removed. */
+export const REMOVED = { actor_name: null, address: null, detail: '{}' } as const
 
 /** The columns that the writer of a row sets; the tag covers all of them. */
 export interface AuditContent extends PersonalContent {
@@ -32,6 +35,8 @@ export interface AuditContent extends PersonalContent {
   readonly request_id: string | null
   readonly action: string
   readonly target: string
+  /** The customer and mode that the row concerns; null for none. */
+  readonly scope: number | null
   /** The name of the node that performed the operation (§18.10). */
   readonly node: string | null
   /** The salted hash of name, address and detail, which stays when they are removed. */
@@ -40,11 +45,9 @@ export interface AuditContent extends PersonalContent {
 
 export interface AuditRow extends Row, AuditContent {
   readonly position: number
-  /** The customer and mode that the row concerns; null for none. */
-  readonly scope: number | null
   /** The writer's HMAC over the content; null in rows older than the chain. */
   readonly tag: string | null
-  /** The service's HMAC that it removed name, address and detail; null while they are there. */
+  /** The service's HMAC that it removed name, address or detail; null while they are there. */
   readonly cleared: string | null
   /** Place in the chain, from 1 without gaps; null until the row is appended. */
   readonly seq: number | null
@@ -80,28 +83,47 @@ export interface ExportEnd {
 export const digestOf = ({ salt, actor_name, address, detail }: PersonalContent): string =>
   hash('sha256', JSON.stringify([salt, actor_name, address, detail]))
 
+/** Returns whether name, address and detail of a row were removed. */
+const isRemoved = ({ actor_name, address, detail }: PersonalContent): boolean =>
+  actor_name === REMOVED.actor_name && address === REMOVED.address && detail === REMOVED.detail
+
 /**
- * Returns whether the digest covers the personal columns, or the service removed them. A row that
- * is older than the chain may lack the proof: its key is lost.
+ * Returns whether the digest covers the personal columns, or the service removed them and left what
+ * there is. A row that is older than the chain may lack the proof: its key is lost.
  */
 function hasValidDigest(key: ChainKey, row: TaggedContent): boolean {
   if (row.salt !== null) return digestOf(row) === row.digest
-  if (row.actor_name !== null || row.address !== null || row.detail !== '{}') return false
-  return row.tag === null || isSameHash(row.cleared, key.clearing(row))
+  if (row.tag === null && isRemoved(row)) return true
+  return isSameHash(row.cleared, key.clearing(row))
 }
 
 /** Returns the signed content as a JSON array: the same text on both databases. */
 const canonical = (row: AuditContent): string =>
   JSON.stringify([
     ...[row.id, row.at, row.actor_kind, row.actor_id, row.request_id, row.action, row.target],
-    ...[row.node, row.digest],
+    ...[row.scope, row.node, row.digest],
   ])
+
+/** The operation that begins an erasure: `customer.delete` or `person.erase`, with its target. */
+export interface ClearingReason {
+  readonly action: 'customer.delete' | 'person.erase'
+  readonly target: string
+  /** Both scopes of the customer, or that of the person. */
+  readonly scopes: readonly number[]
+}
+
+/** The reason of a removal, and the proof that the service has recorded it. */
+export interface ClearingWarrant extends ClearingReason {
+  readonly proof: string
+}
 
 export interface ChainKey {
   /** Returns the writer's tag of a row. */
   tag(row: AuditContent): string
-  /** Returns the proof that the service removed the name, address and detail of a row. */
+  /** Returns the proof that the service removed columns of a row, and left the others. */
   clearing(row: ClearedContent): string
+  /** Returns the proof that an operation permits the service to remove columns of rows. */
+  warrant(reason: ClearingReason): string
   /** Returns the row's `hash`, over its content, tag, place and previous hash. */
   link(row: AuditContent & Pick<AuditRow, 'tag'>, seq: number, previousHash: string): string
   endMac(name: EndName, end: ChainEnd): string
@@ -116,11 +138,23 @@ export function createChainKey(key: Uint8Array): ChainKey {
       .digest('hex')
   return {
     tag: (row) => mac('row', canonical(row)),
-    clearing: ({ id, digest }) => mac('cleared', id, digest),
+    clearing: ({ id, digest, actor_name, address, detail }) =>
+      mac('cleared', id, digest, actor_name, address, detail),
+    warrant: ({ action, target, scopes }) => mac('warrant', action, target, ...scopes),
     link: (row, seq, previousHash) => mac('link', seq, previousHash, row.tag, canonical(row)),
     endMac: (name, { seq, hash, untaggedThrough }) => mac(name, seq, hash, untaggedThrough),
     exportMac: ({ rows, seq, hash, at }) => mac('export', rows, seq, hash, at),
   }
+}
+
+/** Returns whether a row concerns the customer or person of a reason. */
+export const isWarranted = (
+  { scope, actor_kind, actor_id, target }: AuditContent,
+  reason: ClearingReason,
+): boolean => {
+  if (scope !== null && reason.scopes.includes(scope)) return true
+  if (reason.action !== 'person.erase') return false
+  return target === reason.target || (actor_kind === 'person' && actor_id === reason.target)
 }
 
 /** Compares two hashes in constant time. */

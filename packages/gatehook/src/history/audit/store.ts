@@ -11,7 +11,7 @@ import type { Reader, Tx } from '../../platform/storage/database.ts'
 import { prepareStatement, sql } from '../../platform/storage/sql.ts'
 import type { Call } from '../../protocol/http/call.ts'
 import type { Actor, AuditPrincipal } from './actor.ts'
-import { type AuditContent, digestOf } from './chain.ts'
+import { type AuditContent, type ClearingReason, type ClearingWarrant, digestOf } from './chain.ts'
 
 export interface AuditEntry {
   readonly actor: Actor
@@ -54,14 +54,32 @@ function principalOf(principal: Principal | undefined): AuditPrincipal | undefin
   return { kind, id, name, scope: principal.scope }
 }
 
+export interface DetailReplacement {
+  readonly position: number
+  /** JSON text. */
+  readonly detail: string
+}
+
 export interface AuditSigner {
   /** Returns the HMAC over a row's content. */
   tag(content: AuditContent): string
   /**
-   * Proves that the service removes names and details of the rows of some positions, which the
-   * transaction does next.
+   * Returns the warrant of an erasure, whose transaction records its reason. The job of the erasure
+   * stores it: a writer of the database can start a job, and cannot issue a warrant.
    */
-  proveClearing(tx: Tx, positions: readonly number[]): Promise<void>
+  warrantFor(reason: ClearingReason): ClearingWarrant
+  /**
+   * Proves that the service removes names and details of the rows of some positions, which the
+   * transaction does next. A row that another program changed, and an erasure without a warrant,
+   * get no proof: `gatehook audit verify` reports the row.
+   */
+  proveClearing(
+    tx: Tx,
+    positions: readonly number[],
+    warrant: ClearingWarrant | undefined,
+  ): Promise<void>
+  /** Replaces the details of a row by others without personal values, in the same way. */
+  replaceDetail(tx: Tx, row: DetailReplacement, warrant: ClearingWarrant | undefined): Promise<void>
   /** Called after the commit of a row. */
   onCommit(): void
   /** The name of this node. */
@@ -99,24 +117,25 @@ export async function recordAudit(
     request_id: actor.requestId ?? null,
     action: entry.action,
     target: entry.target,
+    scope: entry.scope ?? actor.scope ?? null,
     detail: JSON.stringify(entry.detail ?? {}),
     node: trail.node,
     salt: random.bytes(SALT_BYTES).toString('base64url'),
   }
   const row: AuditContent = { ...content, digest: digestOf(content) }
-  tx.runLater(insert([...storedValues(row), trail.tag(row), entry.scope ?? actor.scope ?? null]))
+  tx.runLater(insert([...storedValues(row), trail.tag(row)]))
   tx.afterCommit(trail.onCommit)
   return row.id
 }
 
 const STORED = [
   ...['id', 'at', 'actor_kind', 'actor_id', 'actor_name', 'address', 'request_id', 'action'],
-  ...['target', 'detail', 'node', 'salt', 'digest'],
+  ...['target', 'scope', 'detail', 'node', 'salt', 'digest'],
 ] as readonly (keyof AuditContent)[]
 const storedValues = (row: AuditContent) => STORED.map((name) => row[name])
 const insert = prepareStatement(
-  `INSERT INTO gh_audit (${STORED.join(', ')}, tag, scope)
-   VALUES (${STORED.map(() => '?').join(', ')}, ?, ?)`,
+  `INSERT INTO gh_audit (${STORED.join(', ')}, tag)
+   VALUES (${STORED.map(() => '?').join(', ')}, ?)`,
 )
 
 /** Returns the time of the newest row, in epoch milliseconds. The trail always has a row. */

@@ -24,13 +24,23 @@ const concerns = (row: Readonly<Record<string, Value>>, person: PersonTrace): bo
   ((row.actor_kind === 'person' && row.actor_id === person.id) ||
     (ON_PERSON.test(String(row.action)) && row.target === person.id))
 
+/**
+ * Whether a row of an operator, key or client has an address of a person in its details alone. The
+ * person's customer chooses its addresses: such a row loses the address, and no other value.
+ */
+export const mentionsInDetail = (
+  row: Readonly<Record<string, Value>>,
+  person: PersonTrace,
+): boolean =>
+  OF_OTHERS.test(String(row.actor_kind)) && !concerns(row, person) && person.isAddressIn(row.detail)
+
 export const auditTrail: Table = {
   name: 'gh_audit',
   row:
     'An operation. `tag` is the HMAC of the writer; `seq`, `hash` and `previous_hash` are null ' +
     'until the row joins the chain. They cover `digest`, the salted hash of name, address and ' +
     'detail: a deletion of the person or customer removes those and the salt (§18.11), and ' +
-    'stores an HMAC that it did, `cleared`. `scope`: the customer that the row concerns.',
+    'stores an HMAC that it did, `cleared`. `scope`: the customer and mode that the row concerns.',
   columns: {
     position: serial,
     id: text.plain,
@@ -61,8 +71,8 @@ export const auditTrail: Table = {
     isOf: (row, person) =>
       concerns(row, person) ||
       (!OF_ERASURE.test(String(row.action)) &&
-        ((!OF_OTHERS.test(String(row.actor_kind)) && person.isName(row.actor_name)) ||
-          person.isAddressIn(row.detail))),
+        !OF_OTHERS.test(String(row.actor_kind)) &&
+        (person.isName(row.actor_name) || person.isAddressIn(row.detail))),
     effect: 'clear',
     inRowsOfOthers: { columns: ['actor_kind', 'actor_id', 'action', 'target'], isOf: concerns },
   },

@@ -19,6 +19,7 @@ import {
   ChainError,
   proveClearing,
   purgeRows,
+  replaceDetail,
   signEnd,
 } from './chain-writer.ts'
 import { type AuditContext, type AuditSigner, recordAudit } from './store.ts'
@@ -63,7 +64,9 @@ export const createSigner = (
   onCommit: () => void = () => {},
 ): AuditSigner => ({
   tag: key.tag,
-  proveClearing: (tx, positions) => proveClearing(tx, key, positions),
+  warrantFor: (reason) => ({ ...reason, proof: key.warrant(reason) }),
+  proveClearing: (tx, positions, warrant) => proveClearing(tx, key, positions, warrant),
+  replaceDetail: (tx, row, warrant) => replaceDetail(tx, key, row, warrant),
   onCommit,
   node,
 })

@@ -2,8 +2,10 @@
  * Deletes the rows of a customer (§18.11): its job walks the tables in slices. The last pass over
  * all tables finds no row: one that a request wrote meanwhile is deleted, too.
  */
+import type { ClearingWarrant } from '../../history/audit/chain.ts'
 import { type AuditContext, recordAudit } from '../../history/audit/store.ts'
 import * as store from '../../identity/access/store.ts'
+import { scopeOf } from '../../kernel/principal.ts'
 import { Continuation, type JobHandler } from '../../platform/jobs/job.ts'
 import type { EnqueueJob } from '../../platform/jobs/queue.ts'
 import {
@@ -36,7 +38,9 @@ interface DeletionDeps {
 }
 
 /** The input of a job. */
-interface DeletionInput extends CustomerPlace, WalkState {}
+interface DeletionInput extends CustomerPlace, WalkState {
+  readonly warrant?: ClearingWarrant | undefined
+}
 
 export interface CustomerDeletionJob {
   readonly handler: JobHandler
@@ -54,30 +58,35 @@ export function createCustomerDeletion(deps: DeletionDeps): CustomerDeletionJob 
       attempts: ATTEMPTS,
       timeoutMs: TIMEOUT_MS,
       async run({ input, signal }) {
-        const { id, no, ...state } = decodeState<DeletionInput>(input)
-        const steps = await stepsOf(deps, { id, no })
+        const { id, no, warrant, ...state } = decodeState<DeletionInput>(input)
+        const steps = await stepsOf(deps, { id, no }, warrant)
         const next = await walkSteps(steps, state, { clock, signal })
         if (!next) return end(deps, no)
-        return new Continuation(clock.now(), encodeState({ id, no, ...next }))
+        return new Continuation(clock.now(), encodeState({ id, no, warrant, ...next }))
       },
     },
-    begin: (tx, { id, no }) =>
-      enqueue(tx, {
+    begin(tx, { id, no }) {
+      const scopes = [scopeOf(no, 'live'), scopeOf(no, 'test')]
+      const reason = { action: 'customer.delete', target: id, scopes } as const
+      const warrant = deps.audit.trail.warrantFor(reason)
+      return enqueue(tx, {
         kind: 'deletion',
         name: JOB,
         scope: undefined, // the deletion deletes the jobs of the customer
-        input: encodeState({ id, no, pass: 0, changed: 0 }),
+        input: encodeState({ id, no, warrant, pass: 0, changed: 0 }),
         rowKey: JOB, // one customer after the other, on all nodes
-      }),
+      })
+    },
   }
 }
 
 async function stepsOf(
   { db, audit, monitoring, listTables }: DeletionDeps,
   customer: CustomerPlace,
+  warrant: ClearingWarrant | undefined,
 ): Promise<WalkStep[]> {
   const steps: WalkStep[] = []
-  const deps = { db, monitoring, trail: audit.trail }
+  const deps = { db, monitoring, trail: audit.trail, warrant }
   for (const table of await listTables()) {
     const rows = new CustomerRows(table)
     const { name, selfReferences = [] } = table

@@ -7,6 +7,7 @@ import type { PersonalData, PersonPlace } from '../../declare/resources/personal
 import { runOnce } from '../../declare/resources/repeat-keys.ts'
 import type { RowCredentials } from '../../declare/resources/rows.ts'
 import type { Actor } from '../../history/audit/actor.ts'
+import type { ClearingWarrant } from '../../history/audit/chain.ts'
 import { recordAudit } from '../../history/audit/store.ts'
 import { personErased } from '../../history/events/engine-types.ts'
 import type { RecordEvent } from '../../history/events/store.ts'
@@ -53,6 +54,7 @@ export interface PersonErasureDeps extends PersonStepDeps {
 /** The input of a job. */
 interface ErasureInput extends PersonPlace, WalkState {
   readonly values: StoredPersonValues
+  readonly warrant?: ClearingWarrant | undefined
   readonly erased?: ErasedCounts
 }
 
@@ -97,9 +99,11 @@ export function createPersonErasure(deps: PersonErasureDeps): PersonErasure {
         const { no: namespace } = namespaceOf(directory.names, scope)
         const folded = foldName(String(row[directory.username] ?? ''))
         await deleteMailTokensOf(tx, { resource, namespace, folded, person: id })
-        const entry = { actor, action: 'person.erase', target: String(id), scope }
-        await recordAudit(tx, entry, admin)
-        const input: ErasureInput = { scope, id, pass: 0, changed: 0, values: values.stored() }
+        const reason = { action: 'person.erase', target: String(id) } as const
+        await recordAudit(tx, { ...reason, actor, scope }, admin)
+        const warrant = admin.trail.warrantFor({ ...reason, scopes: [scope] })
+        const place = { scope, id, pass: 0, changed: 0 }
+        const input: ErasureInput = { ...place, warrant, values: values.stored() }
         const job = await enqueue(tx, {
           kind: 'erasure',
           name: JOB,
@@ -119,7 +123,8 @@ async function runErasure(
 ): Promise<Continuation | undefined> {
   const { directory, admin } = deps
   const { clock } = admin
-  const { scope, id, values: stored, erased = {}, ...state } = decodeState<ErasureInput>(input)
+  const { scope, id, values: stored, warrant, ...rest } = decodeState<ErasureInput>(input)
+  const { erased = {}, ...state } = rest
   const { resource } = directory
   const values = new PersonValues({ id: String(id), resource }, stored)
   const person = { scope, id }
@@ -127,7 +132,7 @@ async function runErasure(
   const stepsOf = state.pass === 0 ? collectingSteps : erasingSteps
   const place = placeOf(person, customer!)
   const others = { ...(await findCustomer(deps.db, DEFAULT_CUSTOMER))!, hasUnowned: true }
-  const steps = stepsOf(deps, person, { place, others, values }).map((step) => ({
+  const steps = stepsOf({ ...deps, warrant }, person, { place, others, values }).map((step) => ({
     ...step,
     async slice(position: Parameters<typeof step.slice>[0]) {
       const result = await step.slice(position)
@@ -139,7 +144,7 @@ async function runErasure(
   if (next) {
     return new Continuation(
       clock.now(),
-      encodeState({ ...person, ...next, values: values.stored(), erased }),
+      encodeState({ ...person, ...next, values: values.stored(), warrant, erased }),
     )
   }
   await end(deps, person, job, { erased, values_left: values.left })

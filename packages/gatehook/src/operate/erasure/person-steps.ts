@@ -5,7 +5,9 @@
  */
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { PersonalData, PersonPlace } from '../../declare/resources/personal-data.ts'
+import type { ClearingWarrant } from '../../history/audit/chain.ts'
 import type { AuditSigner } from '../../history/audit/store.ts'
+import { auditTrail, mentionsInDetail } from '../../history/audit/tables.ts'
 import { replaceObject } from '../../history/events/store.ts'
 import { events } from '../../history/events/tables.ts'
 import { customerNoOf } from '../../kernel/principal.ts'
@@ -46,6 +48,9 @@ export interface PersonStepDeps extends BodyRenderer {
   readonly monitoring: RowPlace
   readonly trail: AuditSigner
 }
+
+/** The dependencies of the steps that erase. */
+type PersonErasingDeps = PersonStepDeps & { readonly warrant: ClearingWarrant | undefined }
 
 interface ErasurePlaces {
   /** The rows of the customer and mode of the person. */
@@ -150,11 +155,11 @@ export const recordedEvent = ({ type, collection, shape, object, subject }: Name
 
 /** Returns the steps that erase the person, in the order in which later ones need the values. */
 export function erasingSteps(
-  deps: PersonStepDeps,
+  deps: PersonErasingDeps,
   person: PersonPlace,
   { place, others, values }: ErasurePlaces,
 ): WalkStep[] {
-  const { db, personal, tables } = deps
+  const { db, personal, tables, trail, warrant } = deps
   return [
     ...personal.rows.map((rows) =>
       ownedStep(db, person, rows, (id) => db.write((tx) => rows.erase(tx, person, id))),
@@ -165,12 +170,23 @@ export function erasingSteps(
     rowStep(db, place, jobs, async (row) => erasedJob(deps, person, values, row)),
     rowStep(db, place, idempotencyRecords, async (row) => erasedResponse(deps, values, row)),
     rowStep(db, place, steps, (row) => erasedStep(db, person, row)),
+    {
+      ...rowStep(db, place, auditTrail, async (row) => {
+        if (!mentionsInDetail(row, values)) return undefined
+        const replacement = {
+          position: Number(row.position),
+          detail: withoutNames(String(row.detail), values),
+        }
+        return (tx) => trail.replaceDetail(tx, replacement, warrant)
+      }),
+      name: `${auditTrail.name} details`,
+    },
     ...tables.flatMap((table) => tableSteps(deps, table, { place, others, values })),
   ]
 }
 
 function tableSteps(
-  deps: PersonStepDeps,
+  deps: PersonErasingDeps,
   table: OwnedTable,
   { place, others, values }: ErasurePlaces,
 ): WalkStep[] {
@@ -264,6 +280,14 @@ const withoutValues = (text: string, values: PersonValues): string =>
           : value,
       )
     : text
+
+/** Replaces the addresses by which the person signed in. */
+const withoutNames = (text: string, values: PersonValues): string =>
+  JSON.stringify(JSON.parse(text), (_, value) =>
+    typeof value === 'string' && value.includes('@') && values.isName(value)
+      ? erasedForm(value)
+      : value,
+  )
 
 function erasedJob(
   { personal }: PersonStepDeps,

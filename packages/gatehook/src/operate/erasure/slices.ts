@@ -5,6 +5,7 @@
  * run.
  */
 import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promises'
+import type { ClearingWarrant } from '../../history/audit/chain.ts'
 import type { AuditSigner } from '../../history/audit/store.ts'
 import { auditTrail } from '../../history/audit/tables.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -116,6 +117,7 @@ export const decodeState = <T>(text: string): T =>
 interface SliceDeps {
   readonly db: Database
   readonly trail: Pick<AuditSigner, 'proveClearing'>
+  readonly warrant: ClearingWarrant | undefined
   readonly monitoring: RowPlace
 }
 
@@ -141,7 +143,11 @@ async function select(page: RowPage['rows'], has: NonNullable<TableWalk['has']>)
 
 /** Returns the slices of a table. */
 export const tableSlices =
-  ({ db, monitoring, trail }: SliceDeps, place: OwnedPlace, walk: TableWalk): WalkStep['slice'] =>
+  (
+    { db, monitoring, trail, warrant }: SliceDeps,
+    place: OwnedPlace,
+    walk: TableWalk,
+  ): WalkStep['slice'] =>
   async (position) => {
     const { rows, statement, has, onChange } = walk
     const isApart = rows.table.apart === true
@@ -155,7 +161,8 @@ export const tableSlices =
       else {
         const change = async (tx: Tx) => {
           if (rows.table === auditTrail) {
-            await trail.proveClearing(tx, rows.valuesOf(owned, 'position').map(Number))
+            const positions = rows.valuesOf(owned, 'position').map(Number)
+            await trail.proveClearing(tx, positions, warrant)
           }
           const count = await tx.run(sql)
           if (count > 0) onChange?.(tx, count)
