@@ -28,6 +28,8 @@ export function fieldCode(spec: LockedField): string {
     ...(write === 'never' ? ['readonly()'] : []),
     ...(spec.isWriteOnce ? ['writeOnce()'] : []),
     ...(spec.isWriteOnly ? ['writeOnly()'] : []),
+    ...(spec.isSecret && !spec.isWriteOnly ? ['secret()'] : []),
+    ...(spec.unit === undefined ? [] : [`unit(${literal(spec.unit)})`]),
     ...(spec.visibleTo === undefined ? [] : [`visible(${literal(spec.visibleTo)})`]),
     ...(spec.writableBy === undefined ? [] : [`writable(${literal(spec.writableBy)})`]),
   ]

@@ -25,6 +25,8 @@ export interface LockedField {
   readonly stamp?: string
   readonly isWriteOnce?: boolean
   readonly isWriteOnly?: boolean
+  readonly isSecret?: boolean
+  readonly unit?: string
   readonly visibleTo?: string
   readonly writableBy?: string
   readonly description?: string

@@ -37,6 +37,8 @@ const kinds: Readonly<Record<string, AnyField>> = {
   tags: f.array(f.string().max(20), { max: 5 }),
   metadata: f.metadata(),
   any: f.json(),
+  pin: f.string().max(8).secret(),
+  cents: f.int().max(99).unit('cent'),
 }
 
 const resourceOf = (name: string, fields: Record<string, AnyField>) =>

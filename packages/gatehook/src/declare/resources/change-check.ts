@@ -32,6 +32,7 @@ export function findChangeMistakes(
     }
   }
   for (const leak of findLeaks(definition, versions, rows)) mistakes.add(leak)
+  for (const secret of findLoggedSecrets(definition, versions, rows)) mistakes.add(secret)
   return [...mistakes].filter((mistake) => mistake !== undefined)
 }
 
@@ -97,17 +98,41 @@ function* findLeaks(
   }
 }
 
+/** Reports fields whose values logs have, although a newer version calls them secret. */
+function* findLoggedSecrets(
+  definition: ResourceDefinition,
+  versions: readonly string[],
+  rows: readonly AnyRow[],
+) {
+  for (const { version, had, up, down } of definition.changes) {
+    const { specs, chain } = createShape(definition, versions, version)
+    const logged = Object.entries(had as Readonly<Record<string, FieldSpec>>).filter(
+      ([, { isSecret, isWriteOnly }]) => !isSecret && !isWriteOnly,
+    )
+    for (const [name, spec] of Object.entries(specs)) {
+      if (!spec.isSecret) continue
+      const isDecided = (row: AnyRow, old: readonly [string, FieldSpec]) =>
+        isDecidedBy(old[0], down, row, [name, spec]) ||
+        isDecidedBy(name, (changed) => up({ ...down(row), ...changed }), {}, old)
+      const found = logged.find((old) => rows.some((row) => isDecided(chain.down(row), old)))
+      if (found === undefined) continue
+      yield `.before('${version}'): ${found[0]} has the value of ${name}, which is secret, and ` +
+        `logs have bodies: declare ${found[0]} with .secret()`
+    }
+  }
+}
+
 /** Whether another value of a field changes what a conversion returns. */
 function isDecidedBy(
-  old: string,
-  down: (row: AnyRow) => AnyRow,
+  result: string,
+  convert: (row: AnyRow) => AnyRow,
   row: AnyRow,
   [name, spec]: readonly [string, FieldSpec],
 ): boolean {
   try {
-    const value: unknown = down(row)[old]
+    const value: unknown = convert(row)[result]
     return boundaryValues(spec).some(
-      (other) => !isSameValue(down({ ...row, [name]: other })[old], value),
+      (other) => !isSameValue(convert({ ...row, [name]: other })[result], value),
     )
   } catch {
     return false // `downMistake` reports it.

@@ -49,7 +49,7 @@ import {
   readFailures,
 } from './listed-failures.ts'
 import type { MediaDeclaration } from './media.ts'
-import type { MigrationOptions } from './migration-options.ts'
+import { findMigrationMistakes, type MigrationOptions } from './migration-options.ts'
 import {
   isOwnEvent,
   type ObjectEvent,
@@ -327,11 +327,7 @@ function checkDefinition(
     () => findRepeatedCodes(definition),
     () => findEventMistakes(definition),
     () => findJobMistakes(jobs, new Set(listAllEventTypes(definition))),
-    () =>
-      migrations
-        .map(({ number }) => number)
-        .filter((number, n, all) => !Number.isSafeInteger(number) || number <= (all[n - 1] ?? 0))
-        .map((number) => `migration ${number}: numbers are 1, 2, …, oldest first`),
+    () => findMigrationMistakes(migrations),
     () =>
       duplicatesIn(resources.map(({ name }) => name)).map(
         (name) => `resource ${name} is declared twice`,
