@@ -111,13 +111,16 @@ function* findLoggedSecrets(
     )
     for (const [name, spec] of Object.entries(specs)) {
       if (!spec.isSecret) continue
-      const isDecided = (row: AnyRow, old: readonly [string, FieldSpec]) =>
-        isDecidedBy(old[0], down, row, [name, spec]) ||
-        isDecidedBy(name, (changed) => up({ ...down(row), ...changed }), {}, old)
-      const found = logged.find((old) => rows.some((row) => isDecided(chain.down(row), old)))
-      if (found === undefined) continue
-      yield `.before('${version}'): ${found[0]} has the value of ${name}, which is secret, and ` +
-        `logs have bodies: declare ${found[0]} with .secret()`
+      const isDecided = (row: AnyRow, field: readonly [string, FieldSpec]) =>
+        isDecidedBy(field[0], down, row, [name, spec]) ||
+        isDecidedBy(name, (changed) => up({ ...down(row), ...changed }), {}, field)
+      const loggedField = logged.find((field) =>
+        rows.some((row) => isDecided(chain.down(row), field)),
+      )
+      if (loggedField === undefined) continue
+      const [old] = loggedField
+      yield `.before('${version}'): ${old} has the value of ${name}, which is secret, and ` +
+        `logs have bodies: declare ${old} with .secret()`
     }
   }
 }

@@ -12,6 +12,7 @@ import type { Exchange } from './exchange.ts'
 import { ownerOf } from './owner.ts'
 import { formatProblem } from './problem.ts'
 import { commonHeaders } from './response-steps.ts'
+import { isFollowed } from './tracked-requests.ts'
 
 /**
  * Formats a `Failure`. Any other error is a bug: it is logged, and the response has only the id. So
@@ -128,8 +129,8 @@ function send(exchange: Exchange, answer: Answer): void {
   const body = answer.json ?? answer.raw
   const headers: Record<string, string | number | string[]> = exchange.out
   if (answer.headers) mergeHeaders(headers, answer.headers)
-  // A connection that pipelines beyond its limit ends. One response at a time has the socket.
-  if (status === 429 && response.socket === null) exchange.closing = true
+  // A connection that pipelines beyond its limit ends.
+  if (status === 429 && isFollowed(exchange.request)) exchange.closing = true
   if (exchange.closing || exchange.context.isLeaving) headers.connection = 'close'
   if (answer.cookies) headers['set-cookie'] = [...answer.cookies]
   if (answer.stream) {

@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer as createHttps, Server as HttpsServer } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setImmediate as immediate } from 'node:timers/promises'
 import type { Response as Injected, InjectOptions } from 'light-my-request'
@@ -14,7 +14,7 @@ import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Random } from '../../kernel/random.ts'
 import type { Endpoint } from './call.ts'
-import { type ConnectionLimit, createConnectionLimit } from './connection-limit.ts'
+import { createConnectionLimit } from './connection-limit.ts'
 import { vendorTypePattern } from './content-negotiation.ts'
 import { createEgress, type Egress } from './egress.ts'
 import {
@@ -44,6 +44,7 @@ import { STRICT_TRANSPORT } from './response-steps.ts'
 import { serve } from './serve.ts'
 import { createStreamAuthority, type IdentifyAgain } from './stream-authority.ts'
 import { readTls, type TlsFiles, watchTls } from './tls.ts'
+import { type Listener, latestResponse, trackRequests } from './tracked-requests.ts'
 
 export interface ServerOptions {
   readonly endpoints: readonly Endpoint[]
@@ -119,26 +120,9 @@ export interface HttpServer {
  */
 const { createServer: createHttp } = process.getBuiltinModule('node:http')
 
-/** The latest response on a connection, for `parser-errors.ts`. */
-const LATEST = Symbol('latest')
-/** The number of open responses on a connection. */
-const OPEN = Symbol('open')
-/** Set if the connection ends after its open responses. */
-const ENDING = Symbol('ending')
-type TrackedSocket = Socket & {
-  [LATEST]?: ServerResponse
-  [OPEN]?: number
-  [ENDING]?: boolean
-  /** Node's parser, which stops in the middle of a buffer only if it is paused as well. */
-  readonly parser?: { pause(): void } | null
-}
-/** Open requests of one connection; a further one ends it. */
-const MAX_PIPELINED = 64
-
 const TLS_HANDSHAKE_MS = 10_000
 const TIMEOUT_CHECKS_MS = 1000
 
-type Listener = (request: IncomingMessage, response: ServerResponse) => void
 type NodeServer = ReturnType<typeof createNodeServer>
 
 export function createServer(options: ServerOptions): HttpServer {
@@ -206,7 +190,7 @@ export function createServer(options: ServerOptions): HttpServer {
     refusals: context.refusals,
     strictTransport: options.strictTransport ?? STRICT_TRANSPORT,
     documentation,
-    latestResponse: (socket) => (socket as TrackedSocket)[LATEST],
+    latestResponse,
   }
   server.on('clientError', createParserErrorListener(errorOptions))
   server.on('connect', createConnectListener(errorOptions))
@@ -227,94 +211,6 @@ function createNodeServer(tls: TlsFiles | undefined, limits: HttpLimits) {
   if (!tls) return createHttp(node)
   const handshakeTimeout = TLS_HANDSHAKE_MS
   return createHttps({ ...node, ...readTls(tls), handshakeTimeout, ALPNProtocols: ['http/1.1'] })
-}
-
-/**
- * Returns whether the next request of a connection is ignored: an earlier response closes it
- * (RFC 9112 §9.6), or too many are open. A full buffer has thousands of pipelined requests, which
- * node would parse in one turn: the server reads no further one.
- */
-function ignoresRequests(socket: TrackedSocket): boolean {
-  const latest = socket[LATEST]
-  const isClosing = latest?.headersSent === true && !latest.shouldKeepAlive
-  if ((socket[OPEN] ?? 0) >= MAX_PIPELINED) socket[ENDING] = true
-  if (!isClosing && socket[ENDING] !== true) return false
-  socket.pause()
-  socket.parser?.pause()
-  return true
-}
-
-/** Passes requests to the listener and counts those in flight. */
-function trackRequests(server: NodeServer, listener: Listener, connections: ConnectionLimit) {
-  let inFlight = 0
-  let whenIdle: (() => void) | undefined
-  const release = (socket: TrackedSocket, maxCount: number) => {
-    const count = Math.min(maxCount, socket[OPEN] ?? 0)
-    if (count === 0) return
-    socket[OPEN]! -= count
-    inFlight -= count
-    if (inFlight === 0) whenIdle?.()
-  }
-  function onClose(this: ServerResponse) {
-    const socket: TrackedSocket = this.req.socket
-    release(socket, 1)
-    if (socket[ENDING] && socket[OPEN] === 0) socket.destroySoon()
-  }
-  const onRequest: Listener = (request, response) => {
-    const socket: TrackedSocket = request.socket
-    if (ignoresRequests(socket)) return
-    inFlight++
-    socket[OPEN] = (socket[OPEN] ?? 0) + 1
-    socket[LATEST] = response
-    response.on('close', onClose)
-    listener(request, response)
-  }
-  server.on('request', onRequest)
-  // `receive-body.ts` sends `100 Continue` before it reads the body; other expectations are a 400.
-  server.on('checkContinue', onRequest)
-  server.on('checkExpectation', onRequest)
-  // Node can close HTTP connections, but not those in a TLS handshake or after CONNECT, whose
-  // pending responses are released here.
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket) => {
-    const release = connections.open(socket.remoteAddress ?? '')
-    if (!release) return void socket.destroy()
-    sockets.add(socket)
-    socket.once('close', () => {
-      sockets.delete(socket)
-      release()
-    })
-  })
-  server.on('connect', (_request, stream) => {
-    stream.once('close', () => release(stream as Socket, Number.POSITIVE_INFINITY))
-  })
-  return {
-    cut() {
-      for (const socket of sockets) socket.destroy()
-    },
-    /** Serves a request on a connection that this server does not own. */
-    adopt(request: IncomingMessage, response: ServerResponse) {
-      if (response.destroyed) return
-      inFlight++
-      response.once('close', () => {
-        inFlight--
-        if (inFlight === 0) whenIdle?.()
-      })
-      listener(request, response)
-    },
-    /** Resolves with whether all requests have ended within the time limit. */
-    async waitForIdle(limitMs: number): Promise<boolean> {
-      if (inFlight === 0) return true
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, limitMs)
-        whenIdle = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
-      return inFlight === 0
-    },
-  }
 }
 
 /** To accept a connection, to read from it, and to read the rest of a TLS record. */
