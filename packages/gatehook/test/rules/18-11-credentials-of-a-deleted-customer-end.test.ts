@@ -4,13 +4,16 @@ import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import {
+  authorizePath,
   basicOf,
   CALLBACK,
   type Client,
   exchange,
   form,
+  grantConsent,
   type OauthFixture,
   obtainCode,
+  openBrowser,
   openOauthFixture,
   PASSWORD,
 } from '../oauth/rig.ts'
@@ -110,6 +113,10 @@ for (const { name } of databases) {
     const { customer, agent, introspect, pair, of } = await openCustomer(fixture)
     const { access_token } = (await pair(agent)).body
     const code = await obtainCode({ ...of, client: agent })
+    const browser = openBrowser(fixture.app)
+    await grantConsent(browser, authorizePath(agent), of.person)
+    const remembered = () => browser.get(authorizePath(agent))
+    assert.equal((await remembered()).status, 303)
     const suspend = (suspended: boolean) =>
       fixture.admin.patch(`/admin/customers/${customer}`, { suspended })
     assert.equal((await suspend(true)).status, 200)
@@ -117,6 +124,9 @@ for (const { name } of databases) {
     assert.equal(status, 403)
     assert.match(body.error_description, /suspended/)
     assert.equal(await introspect(access_token), false)
+    const page = await remembered()
+    assert.equal(page.status, 200)
+    assert.match(page.text, /name="password"/, 'a session of the sign-in page gives no code')
     // A suspension ends: the revocation of a token applies nevertheless.
     const revoked = { token: access_token }
     const revocation = await form(fixture.anonymous, '/oauth/revoke', revoked, basicOf(agent))

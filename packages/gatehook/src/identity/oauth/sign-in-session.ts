@@ -50,15 +50,15 @@ export function createSignInSessions(deps: SignInSessionDeps) {
     },
 
     /**
-     * Returns the person that is signed in. Returns undefined if the session has expired, or if the
-     * person was deleted, disabled or changed since.
+     * Returns the person that is signed in. Returns undefined if the session has expired, if the
+     * person was deleted, disabled or changed since, or the customer is suspended.
      */
     async findPerson({ value }: BrowserCookie): Promise<SignedInPerson | undefined> {
       const row = await db.get<SignInRow>(sql`SELECT scope, subject, revision, created_at
         FROM gh_sign_ins
         WHERE hash = ${sha256(value)} AND expires_at > ${clock.now()}`)
       const person = row && (await people.findPerson(db, row.scope as Scope, row.subject))
-      if (person?.revision !== row?.revision) return undefined
+      if (person?.revision !== row?.revision || person?.suspended) return undefined
       return person && { ...person, authenticatedAt: row!.created_at }
     },
 
