@@ -36,6 +36,9 @@ const linksOf = (mounted: Foundation['mounted']) => ({
   api_catalog: '/.well-known/api-catalog',
 })
 
+/** Keys are counted up to this number. */
+const KEYS_MAX = 100_000
+
 export interface SystemAssembly {
   readonly list: Lister
   readonly perform: Perform
@@ -78,7 +81,7 @@ export function assembleSystem(
         configuration: describeConfig(config),
         readFigures: async () => ({
           ...(await readFigures()),
-          keys: await countKeys(db),
+          keys: await countKeys(db, KEYS_MAX),
           index_builds: (await indexes.report()).map(({ waitsFor, ...build }) => ({
             ...build,
             waits_for: waitsFor,

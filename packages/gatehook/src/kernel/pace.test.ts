@@ -32,6 +32,18 @@ test('work of less than 2 ms has no pause', () => {
   assert.equal(pace(), undefined)
 })
 
+test('a part of long work counts however short it is', async () => {
+  const { clock, pauses, pause, advance } = createTime()
+  const share = createShare({ clock, ...BESIDE_OTHERS, part: 0.1 })
+  for (const owner of ['b', 'a']) share.note(owner)
+  for (let n = 0; n < 3; n++) {
+    const pace = startPace('a', share, clock, pause, true)
+    advance(1)
+    await pace()
+  }
+  assert.deepEqual(pauses, [9, 9, 9])
+})
+
 test('work of less than 4 ms lets others run, and has no rest', async () => {
   const { share, pace, pauses, advance } = createRig()
   for (const owner of ['b', 'a']) share.note(owner)

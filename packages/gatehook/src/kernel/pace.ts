@@ -22,17 +22,19 @@ export type Pace = () => Promise<void> | undefined
 
 /**
  * Returns the pace of work that begins now. A part begins when the owner has rested, also for its
- * other work: any number of requests has one share.
+ * other work: any number of requests has one share. `isOfLong`: it is a part of long work, and
+ * counts however short it is.
  */
 export function startPace(
   owner: TurnKey,
   share: Pick<Share, 'addWork' | 'restMs'>,
   clock: Pick<Clock, 'elapsedMs'>,
   pause: (ms: number) => Promise<void>,
+  isOfLong = false,
 ): Pace {
   let sinceMs = clock.elapsedMs()
   let uncountedMs = 0
-  let isLong = false
+  let isLong = isOfLong
   const rest = async (ms: number) => {
     for (let restMs = ms; ; ) {
       await pause(restMs)
@@ -43,7 +45,7 @@ export function startPace(
   }
   return () => {
     const workMs = clock.elapsedMs() - sinceMs
-    if (workMs < PART_MS) return undefined
+    if (workMs < PART_MS && !isOfLong) return undefined
     uncountedMs += workMs
     isLong ||= uncountedMs >= LONG_WORK_MS || share.restMs(owner) > 0
     if (!isLong) return rest(0)

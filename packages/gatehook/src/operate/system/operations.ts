@@ -69,7 +69,7 @@ const READY = { status: 'ready', reasons: [] } as const
 
 /** The members of `GET /admin/system` that modules contribute, each by a function of its name. */
 const figures = {
-  keys: b.int(0).describe('The API keys that are not revoked.').example(12),
+  keys: b.int(0).describe('The API keys that are not revoked, at most 100,000.').example(12),
   nodes: b
     .list(
       b.object({

@@ -142,8 +142,11 @@ export interface Call {
   buildResponse<T>(isLarge: boolean, build: (work: ResponseWork) => Promise<T>): Promise<T>
   /** Counts work of the caller's group that begins now, without rests (§11.5). */
   startWork(): CallWork
-  /** Begins long work of the caller, and returns the function to call between its parts (§11.5). */
-  startPace(): Pace
+  /**
+   * Begins long work of the caller, and returns the function to call between its parts (§11.5).
+   * `isOfLong`: a part of such work begins, which counts however short it is.
+   */
+  startPace(isOfLong?: boolean): Pace
 }
 
 /** The work of a response under construction, which may be a large one. */

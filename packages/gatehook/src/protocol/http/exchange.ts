@@ -304,9 +304,9 @@ export class Exchange implements Call {
     this.bodyHold = undefined
   }
 
-  startPace(): Pace {
+  startPace(isOfLong = false): Pace {
     const { egress, clock } = this.context
-    return startPace(ownerOf(this).group, egress.share, clock, pauseLoop)
+    return startPace(ownerOf(this).group, egress.share, clock, pauseLoop, isOfLong)
   }
 }
 

@@ -52,8 +52,8 @@ interface ChunkRows {
 }
 
 /**
- * Reads the rows of a walk in its order, as text. A chunk that searches whole texts takes the share
- * of its customer (`startPace`). Throws `query_too_expensive` at once.
+ * Reads the rows of a walk in its order, as text. Each chunk takes the share of its customer
+ * (`startPace`). Throws `query_too_expensive` at once.
  */
 export async function* readExportChunks(
   reader: Reader,
@@ -66,11 +66,10 @@ export async function* readExportChunks(
   const rowsMax = Math.min(isWide(collection) ? WIDE_ROWS_MAX : ROWS_MAX, mostRows(collection))
   const keys = keysOf(walk)
   let position: Walk = { ...walk, limit: Math.min(FIRST_ROWS, rowsMax) }
-  const searchesTexts = walk.filters.some(readsWholeText)
   for (;;) {
-    const pace = searchesTexts ? startPace() : undefined
+    const pace = startPace()
     const { rows, next } = await read(reader, position)
-    await pace?.()
+    await pace()
     let text = ''
     let turnAt = TURN_CHARACTERS
     for (const row of rows) {

@@ -65,7 +65,7 @@ export function createExporter({ db, cursorKeys }: ExporterOptions): Exporter {
       decodeCursor(cursorKeys, binding, cursor),
     )
     const encode = rowEncoder(type, view, request)
-    const chunks = readExportChunks(db, walk, encode, () => call.startPace())
+    const chunks = readExportChunks(db, walk, encode, () => call.startPace(true))
     // Mistakes of the request are found by the first read, before the response begins.
     const first = await chunks.next()
     const hasCursors = type === 'application/x-ndjson' && query.get(CURSORS) === 'true'
