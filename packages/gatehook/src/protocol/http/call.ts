@@ -130,6 +130,8 @@ export interface Call {
   readonly startedMs: number
   /** Aborts when the connection ends before the response is written. */
   readonly signal: AbortSignal
+  /** Throws `unauthorized` if the caller lost rights while the request waited for others. */
+  requireAuthority(): Promise<void>
   /**
    * Resolves when the database may be read for a response that can be large. Throws `overloaded` if
    * the caller does not read earlier responses (§11.5).

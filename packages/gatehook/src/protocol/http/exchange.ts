@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Holding } from '../../kernel/budget.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import type { Failure, FieldError } from '../../kernel/failure.ts'
+import { Failure, type FieldError } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import { type Pace, pauseLoop, startPace } from '../../kernel/pace.ts'
 import type { Principal } from '../../kernel/principal.ts'
@@ -250,6 +250,11 @@ export class Exchange implements Call {
   /** The request that has the credential of the caller. */
   get authorized(): Exchange {
     return this.outer ?? this
+  }
+
+  async requireAuthority(): Promise<void> {
+    const loss = await this.context.authority.findLoss(this.authorized, this.startedMs)
+    if (loss !== undefined) throw new Failure('unauthorized', `Since the request began, ${loss}.`)
   }
 
   get signal(): AbortSignal {

@@ -87,8 +87,7 @@ function handleBody(exchange: Exchange): Answer | Promise<Answer> {
 
 /** Runs the operation if the caller still has its rights: a body may have arrived slowly. */
 async function runAfterBody(exchange: Exchange, operation: Operation): Promise<Answer> {
-  const loss = await exchange.context.authority.findLoss(exchange.authorized, exchange.startedMs)
-  if (loss !== undefined) throw new Failure('unauthorized', `Since the request began, ${loss}.`)
+  await exchange.requireAuthority()
   return runOperation(exchange, operation)
 }
 

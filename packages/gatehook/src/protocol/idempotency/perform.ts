@@ -47,7 +47,8 @@ interface PerformOptions extends WriteOptions {
   readonly narrowReplay?: NarrowReplay
   /**
    * Work that must happen outside the transaction, such as a network request. It runs first, except
-   * for a replay. An error that it throws is never stored.
+   * for a replay. An error that it throws is never stored. It may wait for others, so that the
+   * caller must still have its rights after it.
    */
   readonly prepare?: () => Promise<void>
   /** Rolls the change back, and neither reads nor stores an idempotency key. */
@@ -132,7 +133,8 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
     const { group: customer, caller } = ownerOf(call)
     const isLarge = call.bytes.length >= LARGE_BYTES
     const { group, ...options } = { ...ownOptions, customer, caller, isLarge }
-    const { prepare, narrowReplay } = ownOptions
+    const { narrowReplay } = ownOptions
+    const prepare = withAuthority(call, ownOptions.prepare)
     const change = async (tx: Tx): Promise<Answer> => {
       const answer = await requestedChange(tx)
       requireAnswerFits(answer)
@@ -168,6 +170,14 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
     }
   }
 }
+
+/** Returns the work of a request, after which its caller must still have its rights. */
+const withAuthority = (call: Call, work: PerformOptions['prepare']): PerformOptions['prepare'] =>
+  work &&
+  (async () => {
+    await work()
+    await call.requireAuthority()
+  })
 
 /** Returns the record of another request. Throws if it expired since the claim. */
 async function requireRecord(tx: Tx, { scope, ids, now }: RecordClaim): Promise<IdempotencyRecord> {
