@@ -1,6 +1,7 @@
 /** §18.10: the cause of a failed request is one of the database, or none. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ConstraintError } from './database.ts'
 import { HungConnectionError } from './postgres-errors.ts'
 import { primaryFaults } from './primary-fault.ts'
 import { describeStorageFailure, describeUnknownError } from './storage-failure.ts'
@@ -14,6 +15,12 @@ test('an error that the engine does not know has its state and function, and no 
     describeUnknownError(thrown({ ...sent, where }))!,
     /^The function quota of the database refused a statement with the state P0001\. The log/,
   )
+  const violation = (name?: string) => new ConstraintError('unique', name, thrown(sent))
+  assert.match(
+    describeUnknownError(violation('orders_pkey'))!,
+    /^The database refused a row by the unique constraint orders_pkey\. The log/,
+  )
+  assert.match(describeUnknownError(violation())!, /by the unique constraint\. The log/)
   assert.match(describeUnknownError(thrown(sent))!, /^PostgreSQL refused .* P0001\./)
   assert.match(describeUnknownError(thrown({ errcode: 1811 }))!, /^SQLite refused .* 1811\./)
 })

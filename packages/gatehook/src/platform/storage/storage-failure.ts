@@ -1,6 +1,6 @@
 /** Says for operators why the database failed a request. Pure. */
 import { Failure } from '../../kernel/failure.ts'
-import { SchemaError, StorageError } from './database.ts'
+import { ConstraintError, SchemaError, StorageError } from './database.ts'
 import {
   isConnectionLost,
   isDamage,
@@ -40,10 +40,15 @@ export const describeSchemaError = ({ part, message }: SchemaError): string =>
 
 /**
  * Returns the sentence of an error that the database returned, and that the engine does not know:
- * its state and its function, without values. Undefined for an error of other code.
+ * its constraint, or its state and its function, without values. Undefined for an error of other
+ * code.
  */
 export function describeUnknownError(error: unknown): string | undefined {
   const message = 'The log has its message.'
+  if (error instanceof ConstraintError) {
+    const name = error.index === undefined ? '' : ` ${error.index}`
+    return `The database refused a row by the ${error.kind} constraint${name}. ${message}`
+  }
   const resultCode = resultCodeOf(error)
   if (resultCode !== undefined) {
     return `SQLite refused a statement with the code ${resultCode}. ${message}`
