@@ -9,7 +9,7 @@ import { isRetryable, translatePostgresError, violationOf } from './postgres-err
 import type { StatementQueue } from './postgres-queue.ts'
 import type { ResultShape } from './postgres-send.ts'
 import type { Session } from './postgres-session.ts'
-import { checkValues, runInSavepoint, type Transaction } from './transaction.ts'
+import { checkValues, DiscardedRowError, runInSavepoint, type Transaction } from './transaction.ts'
 
 const ROW_LOCKS = {
   update: ' FOR UPDATE',
@@ -76,7 +76,9 @@ export class PostgresTx implements Tx {
   }
 
   async insert(statement: Statement): Promise<number> {
-    return (await this.#perform(statement, { suffix: ' RETURNING id' })).rows[0].id
+    const { rows } = await this.#perform(statement, { suffix: ' RETURNING id' })
+    if (rows.length === 0) throw new DiscardedRowError()
+    return rows[0].id
   }
 
   afterCommit(action: () => void): void {

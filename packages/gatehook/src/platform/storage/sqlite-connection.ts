@@ -8,7 +8,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Row, Statement, Value } from './database.ts'
 import { LOCK_MS } from './lock-wait.ts'
 import { isBusy, translateSqliteError } from './sqlite-errors.ts'
-import { checkValues } from './transaction.ts'
+import { checkValues, DiscardedRowError } from './transaction.ts'
 
 /** Cached prepared statements of one connection; further ones evict the least recently used. */
 const STATEMENTS_MAX = 512
@@ -62,7 +62,9 @@ export class Connection {
 
   /** Returns the key of the inserted row; RETURNING would create a temporary table. */
   insert(statement: Statement): number {
-    return Number(this.#run(statement).lastInsertRowid)
+    const { changes, lastInsertRowid } = this.#run(statement)
+    if (Number(changes) === 0) throw new DiscardedRowError() // the key is that of an earlier row
+    return Number(lastInsertRowid)
   }
 
   /** Runs one or several statements without values: pragmas, DDL, BEGIN, COMMIT. */

@@ -17,6 +17,7 @@ import {
 } from './postgres-errors.ts'
 import { type PrimaryFault, primaryFaults } from './primary-fault.ts'
 import { isBusy, resultCodeOf } from './sqlite-errors.ts'
+import { DiscardedRowError } from './transaction.ts'
 
 /** Whether the database could not serve a statement, or be opened; a later try may succeed. */
 export const isStorageUnavailable = (error: unknown): boolean =>
@@ -45,6 +46,9 @@ export const describeSchemaError = ({ part, message }: SchemaError): string =>
  */
 export function describeUnknownError(error: unknown): string | undefined {
   const message = 'The log has its message.'
+  if (error instanceof DiscardedRowError) {
+    return 'A trigger of the database discards a row without an error. It is none of the engine.'
+  }
   if (error instanceof ConstraintError) {
     const name = error.index === undefined ? '' : ` ${error.index}`
     return `The database refused a row by the ${error.kind} constraint${name}. ${message}`
