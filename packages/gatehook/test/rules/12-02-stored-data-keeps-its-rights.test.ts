@@ -51,7 +51,7 @@ const CANARIES = {
   54321012: ['people:read', 'salaries:read'],
   'name-of-a-row': ['people:read'],
   'filter-of-a-list': ['people:read'],
-  'header-of-a-request': ['people:read'],
+  'header-of-a-request': ['people:read', 'keys:read'],
   'iban-of-an-action': ['people:read', 'payments:write'],
   'name-of-a-key': ['keys:read'],
   'person@canary.example': ['people:read'],

@@ -234,7 +234,8 @@ for (const { name } of databases) {
     const isRefused = ({ body }: Reply) => body.error === 'unauthorized_client'
     await eventually(() => poll(device_code), isRefused)
     const gone = await browser.get(`${DEVICE_PAGE}?user_code=${user_code}`)
-    assert.match(gone.text, /No device waits for this code/, 'a suspended customer')
+    assert.match(gone.text, /<h1>Sign in/, 'the session of a suspended customer')
+    assert.doesNotMatch(gone.text, /value="allow"/)
   })
 
   test(`guesses and open codes have limits [${name}]`, async (t) => {
