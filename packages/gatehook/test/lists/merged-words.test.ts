@@ -10,22 +10,16 @@ import { f, resource, service } from '../../src/gatehook.ts'
 import { prepareStatement } from '../../src/platform/storage/sql.ts'
 import { CONCURRENT_BOUNDS } from '../../src/protocol/lists/bounds.ts'
 import { readBoundedKeys } from '../../src/protocol/lists/page-plan.ts'
+import { ACCESS, HEAD } from '../storage/team-database.ts'
 import { fill, follow, idsOf, ok, run } from './rows.ts'
 
-const access = {
-  read: 'notes:read',
-  create: 'notes:write',
-  update: 'notes:write',
-  delete: 'notes:write',
-}
 const NOTES = service({
-  name: 'Notes',
-  versions: { v1: { released: '2026-01-01' } },
+  ...HEAD,
   resources: [
     resource('notes', {
       fields: { id: f.id(), text: f.string() },
       list: { filter: [], sort: ['id'] },
-      access,
+      access: ACCESS,
       events: [],
       search: ['text'],
     }),

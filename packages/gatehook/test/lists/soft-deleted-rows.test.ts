@@ -14,6 +14,7 @@ import type { Collection } from '../../src/protocol/lists/collection.ts'
 import { isServedByIndex, readBoundedKeys } from '../../src/protocol/lists/page-plan.ts'
 import { pageStatement } from '../../src/protocol/lists/page-query.ts'
 import type { Walk } from '../../src/protocol/lists/walk.ts'
+import { ACCESS, HEAD } from '../storage/team-database.ts'
 import { fill, follow, idsOf, run } from './rows.ts'
 
 const DELETED = 5_000
@@ -22,20 +23,13 @@ const PAGE = 21
 /** A page, its ties, and two counts of a filter's range. */
 const FETCHED_MAX = 200
 
-const access = {
-  read: 'notes:read',
-  create: 'notes:write',
-  update: 'notes:write',
-  delete: 'notes:write',
-}
 const NOTES = service({
-  name: 'Notes',
-  versions: { v1: { released: '2026-01-01' } },
+  ...HEAD,
   resources: [
     resource('folders', {
       fields: { id: f.id(), name: f.string().max(40) },
       list: { filter: [], sort: ['id'] },
-      access,
+      access: ACCESS,
       events: [],
     }),
     resource('notes', {
@@ -50,7 +44,7 @@ const NOTES = service({
         filter: ['title', 'folder_id', 'email'],
         sort: ['id', 'title', 'folder_id', ['rank', 'title']],
       },
-      access,
+      access: ACCESS,
       events: [],
       softDelete: true,
     }),

@@ -55,7 +55,7 @@ eachMailService('an unknown, disabled or suspended account gets no mail', async 
   assert.deepEqual(await inbox.receive(), [])
 })
 
-eachMailService('an address that nobody confirmed gets no mail', async (rig) => {
+eachMailService('an unconfirmed address gets no mail', async (rig) => {
   const { anonymous, operator, service, inbox } = rig
   const key = service.as(await service.key({ scopes: ['users:write'], mode: 'test' }))
   const { id } = (await key.post('/api/v2/users', { name: 'Ada', email: ADA })).body

@@ -21,7 +21,7 @@ import { comparedName } from './folded-columns.ts'
 import { ownerPathOf } from './ownership.ts'
 import { relationsOf, type VersionFields } from './relations.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { DELETED_FIELD } from './soft-deletion.ts'
+import { LIVE_ROWS } from './soft-deletion.ts'
 
 type Resources = readonly ResourceDefinition[]
 
@@ -200,7 +200,7 @@ function stepOf({ field, to }: PathReference, resources: Resources, database: Da
     reference: field,
     resource: to.name,
     source: rowSource(to, database),
-    ...(to.softDeletion && { where: `${DELETED_FIELD} IS NULL` }),
+    ...(to.softDeletion && { where: LIVE_ROWS }),
     ...(owner && { owner }),
   }
   return step

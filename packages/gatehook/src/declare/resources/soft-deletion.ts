@@ -12,6 +12,8 @@ import type { Filter } from '../../protocol/lists/filter.ts'
 
 /** The field that the engine adds to a resource with soft deletion. */
 export const DELETED_FIELD = 'deleted_at'
+/** The rows of lists and of references: those that are not marked as deleted. */
+export const LIVE_ROWS = `${DELETED_FIELD} IS NULL`
 /** The parameter of a list that selects deleted rows. */
 export const DELETED_PARAMETER = 'deleted'
 

@@ -18,7 +18,7 @@ import { comparedName, foldCell, foldedColumns } from './folded-columns.ts'
 import { ownerPathOf } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { createRowReferences, type RowReferences } from './row-references.ts'
-import { DELETED_FIELD } from './soft-deletion.ts'
+import { DELETED_FIELD, LIVE_ROWS } from './soft-deletion.ts'
 import { cellWriter } from './table.ts'
 
 export interface RowStore extends RowReferences {
@@ -69,7 +69,7 @@ export function createRowStore(
     .filter((name) => !hasIntegerIds || name !== 'id')
   const { columnsOf, cellsOf } = cellsOfWrites(fields)
   const byId = 'WHERE scope = ? AND id = ?'
-  const isLive = softDeletion ? ` AND ${DELETED_FIELD} IS NULL` : ''
+  const isLive = softDeletion ? ` AND ${LIVE_ROWS}` : ''
   const isDeleted = ` AND ${DELETED_FIELD} IS NOT NULL`
   const selectionFor = (database: DatabaseName) =>
     `SELECT ${selectTerms(columnFields(fields), database)} FROM ${table}`

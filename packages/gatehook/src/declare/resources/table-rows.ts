@@ -15,7 +15,7 @@ import { selectTerms } from './derived.ts'
 import type { TableReference } from './own-sql.ts'
 import { ownerPathOf } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { DELETED_FIELD } from './soft-deletion.ts'
+import { LIVE_ROWS } from './soft-deletion.ts'
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
@@ -39,7 +39,7 @@ export function tableSql(
 ): Sql {
   const path = ownerPathOf(definition, resources)
   const conditions = [sql`scope = ${scope}`]
-  if (definition.softDeletion) conditions.push(raw(`${DELETED_FIELD} IS NULL`))
+  if (definition.softDeletion) conditions.push(raw(LIVE_ROWS))
   if (owner !== undefined) conditions.push(ownerCondition(path!, scope, owner))
   const terms = raw(selectTerms(readableColumns(definition), database))
   const rows = sql`SELECT ${terms} FROM ${raw(definition.name)} WHERE ${join(conditions, ' AND ')}`

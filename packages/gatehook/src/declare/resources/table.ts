@@ -21,7 +21,7 @@ import { ownerField, ownerPathOf } from './ownership.ts'
 import { relatedColumns } from './related-fields.ts'
 import { hasRelations } from './relations.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { DELETED_FIELD, DELETED_PARAMETER } from './soft-deletion.ts'
+import { DELETED_FIELD, DELETED_PARAMETER, LIVE_ROWS } from './soft-deletion.ts'
 import { ownKeys } from './tables.ts'
 
 export interface TableIndex {
@@ -41,9 +41,6 @@ const shortName = (name: string): string =>
 
 export const indexName = (table: string, ...columns: readonly string[]): string =>
   shortName(`${table}_by_${columns.join('_')}`)
-
-/** The rows of lists, where a resource keeps deleted ones. */
-const LIVE_ROWS = `${DELETED_FIELD} IS NULL`
 
 /** Returns the name of an index of the rows that are not marked as deleted. */
 const liveIndexName = (table: string, ...columns: readonly string[]): string =>
