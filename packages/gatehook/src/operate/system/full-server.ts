@@ -14,19 +14,12 @@ import {
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
 import type { Metric } from '../../platform/telemetry/metric.ts'
 import type { HealthCheck } from './health.ts'
-
-/** A full server is listed for this time after the last poll that met it: clients come and go. */
-const LISTED_MS = 10_000
-
-interface FullServerState extends ServerConnections {
-  /** When the first poll met it; epoch milliseconds. */
-  readonly sinceMs: number
-}
+import { createLastingStates, type Lasting } from './lasting-state.ts'
 
 export interface FullServer {
   readonly polled: readonly PolledValue[]
   /** Returns the connections of a full server; undefined if some are left. */
-  current(): FullServerState | undefined
+  current(): Lasting<ServerConnections> | undefined
   /** A warning for `/readyz`; operators read which program has the connections. */
   readonly warning: HealthCheck
   readonly metric: Metric
@@ -40,17 +33,13 @@ interface FullServerOptions {
 
 export function createFullServer({ db, clock, log }: FullServerOptions): FullServer {
   let last: ServerConnections | undefined
-  let full: { readonly state: FullServerState; readonly metMs: number } | undefined
-  const current = () =>
-    full && clock.elapsedMs() - full.metMs <= LISTED_MS ? full.state : undefined
+  const states = createLastingStates<ServerConnections>(clock)
+  const current = () => states.list()[0]
   const select = selectServerConnections(db)
   const receive: PolledValue['receive'] = (value) => {
     last = parseServerConnections(value)
-    if (last.used < last.limit) return
-    const former = current()
-    if (!former) log.warn({ connections: last }, describeFullServer(last))
-    const sinceMs = former?.sinceMs ?? clock.now()
-    full = { state: { ...last, sinceMs }, metMs: clock.elapsedMs() }
+    if (last.used < last.limit || !states.meet('full', last)) return
+    log.warn({ connections: last }, describeFullServer(last))
   }
   return {
     polled: select ? [{ select: () => select, receive }] : [],

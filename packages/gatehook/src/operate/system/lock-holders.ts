@@ -15,14 +15,9 @@ import type { PolledValue } from '../../platform/storage/shared-poll.ts'
 import type { Sql } from '../../platform/storage/sql.ts'
 import { gauge, type Metric } from '../../platform/telemetry/metric.ts'
 import type { HealthCheck } from './health.ts'
+import { createLastingStates, type Lasting } from './lasting-state.ts'
 
-/** A session is listed for this time after the last poll that met it. */
-const LISTED_MS = 10_000
-
-export interface HeldLock extends LockHolder {
-  /** When its transaction began, or the first poll met it; epoch milliseconds. */
-  readonly sinceMs: number
-}
+export type HeldLock = Lasting<LockHolder>
 
 export interface LockHolders {
   readonly polled: readonly PolledValue[]
@@ -39,23 +34,14 @@ interface LockHoldersOptions {
 }
 
 export function createLockHolders({ db, clock, log }: LockHoldersOptions): LockHolders {
-  const held = new Map<number, HeldLock & { readonly metMs: number }>()
-  const list = () => {
-    const fromMs = clock.elapsedMs() - LISTED_MS
-    for (const [pid, { metMs }] of held) if (metMs < fromMs) held.delete(pid)
-    return [...held.values()]
-  }
-  const meet = (holder: LockHolder) => {
-    const former = held.get(holder.pid)
-    const sinceMs = former?.sinceMs ?? clock.now() - (holder.ageS ?? 0) * 1000
-    held.set(holder.pid, { ...holder, sinceMs, metMs: clock.elapsedMs() })
-    if (!former) log.warn({ session: holder }, describeLockHolder(holder))
-  }
+  const { list, meet } = createLastingStates<LockHolder>(clock)
   const polledHolders = (select: Sql): PolledValue => ({
     select: () => select,
     receive(value) {
-      list()
-      for (const holder of parseLockHolders(value)) meet(holder)
+      for (const holder of parseLockHolders(value)) {
+        const isNew = meet(holder.pid, holder, clock.now() - (holder.ageS ?? 0) * 1000)
+        if (isNew) log.warn({ session: holder }, describeLockHolder(holder))
+      }
     },
   })
   const select = selectLockHolders(db)
