@@ -32,7 +32,6 @@ export function findChangeMistakes(
     }
   }
   for (const leak of findLeaks(definition, versions, rows)) mistakes.add(leak)
-  for (const secret of findLoggedSecrets(definition, versions, rows)) mistakes.add(secret)
   return [...mistakes].filter((mistake) => mistake !== undefined)
 }
 
@@ -73,54 +72,50 @@ const replacedValues = (definition: ResourceDefinition, { specs, chain }: Versio
     )
     .flatMap(([name, spec]) => boundaryValues(spec).map((value) => [name, value] as const))
 
-/** Reports conversions by which a hidden value decides a value that more callers see. */
+/**
+ * Reports fields of an older version that a newer field decides, and that more readers see: callers
+ * see a value that the newer version hides, or logs have one that it calls secret.
+ */
 function* findLeaks(
   definition: ResourceDefinition,
   versions: readonly string[],
   rows: readonly AnyRow[],
 ) {
-  for (const { version, had, down } of definition.changes) {
-    const { hidden, specs, chain } = createShape(definition, versions, version)
-    for (const name of hidden) {
-      const spec = specs[name]!
-      if (!spec.isWriteOnly && spec.visibleTo === undefined) continue // only events lack it
-      const exposed = Object.keys(had).filter(
-        (old) => !hasSameVisibility(spec, had[old] as FieldSpec),
-      )
-      const leak = exposed.find((old) =>
-        rows.some((row) => isDecidedBy(old, down, chain.down(row), [name, spec])),
-      )
-      if (leak === undefined) continue
-      const modifier = spec.isWriteOnly ? '.writeOnly()' : `.visible('${spec.visibleTo}')`
-      yield `.before('${version}'): ${name} decides ${leak}, and not every caller sees ${name}: ` +
-        `declare ${leak} with ${modifier}`
-    }
-  }
-}
-
-/** Reports fields whose values logs have, although a newer version calls them secret. */
-function* findLoggedSecrets(
-  definition: ResourceDefinition,
-  versions: readonly string[],
-  rows: readonly AnyRow[],
-) {
   for (const { version, had, up, down } of definition.changes) {
-    const { specs, chain } = createShape(definition, versions, version)
-    const logged = Object.entries(had as Readonly<Record<string, FieldSpec>>).filter(
-      ([, { isSecret, isWriteOnly }]) => !isSecret && !isWriteOnly,
-    )
+    const { hidden, specs, chain } = createShape(definition, versions, version)
+    const olderFields = Object.entries(had as Readonly<Record<string, FieldSpec>>)
     for (const [name, spec] of Object.entries(specs)) {
-      if (!spec.isSecret) continue
-      const isDecided = (row: AnyRow, field: readonly [string, FieldSpec]) =>
-        isDecidedBy(field[0], down, row, [name, spec]) ||
-        isDecidedBy(name, (changed) => up({ ...down(row), ...changed }), {}, field)
-      const loggedField = logged.find((field) =>
-        rows.some((row) => isDecided(chain.down(row), field)),
-      )
-      if (loggedField === undefined) continue
-      const [old] = loggedField
-      yield `.before('${version}'): ${old} has the value of ${name}, which is secret, and ` +
-        `logs have bodies: declare ${old} with .secret()`
+      const newer = [name, spec] as const
+      const decides = (older: readonly [string, FieldSpec], row: AnyRow) =>
+        isDecidedBy(older[0], down, row, newer)
+      const isUndone = (older: readonly [string, FieldSpec], row: AnyRow) =>
+        isDecidedBy(name, (changed) => up({ ...down(row), ...changed }), {}, older)
+      const findOlder = (
+        isSeen: (older: FieldSpec) => boolean,
+        ...relations: readonly (typeof decides)[]
+      ): string | undefined =>
+        olderFields.find(
+          (older) =>
+            isSeen(older[1]) &&
+            rows.some((row) => relations.some((relates) => relates(older, chain.down(row)))),
+        )?.[0]
+      // Of the other hidden fields only events lack the value.
+      if (hidden.has(name) && (spec.isWriteOnly || spec.visibleTo !== undefined)) {
+        const leak = findOlder((older) => !hasSameVisibility(spec, older), decides)
+        const modifier = spec.isWriteOnly ? '.writeOnly()' : `.visible('${spec.visibleTo}')`
+        if (leak !== undefined) {
+          yield `.before('${version}'): ${name} decides ${leak}, and not every caller sees ` +
+            `${name}: declare ${leak} with ${modifier}`
+        }
+      }
+      if (spec.isSecret) {
+        const isLogged = (older: FieldSpec) => !older.isSecret && !older.isWriteOnly
+        const old = findOlder(isLogged, decides, isUndone)
+        if (old !== undefined) {
+          yield `.before('${version}'): ${old} has the value of ${name}, which is secret, and ` +
+            `logs have bodies: declare ${old} with .secret()`
+        }
+      }
     }
   }
 }
