@@ -17,6 +17,7 @@ import { inDialect, migrationChecksum, rehearsalSql } from '../../platform/stora
 import type { RunDdl } from '../../platform/storage/partitions/catalog.ts'
 import { rehearse } from '../../platform/storage/recorded-migration.ts'
 import { sql } from '../../platform/storage/sql.ts'
+import { listForeignColumns, type TypedColumn } from '../../platform/storage/table-parts.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
 import { deleteTableRecords, recordAdditions, recordTables, tableExists } from './additions.ts'
 import { filledColumns } from './computed-fill.ts'
@@ -25,9 +26,6 @@ import { requestFill } from './row-fill.ts'
 import type { MigrationOptions, ServiceDefinition } from './service.ts'
 
 const MIGRATIONS_TABLE = 'gh_service_migrations'
-
-/** A column with its type, as the database names it. */
-type StoredColumn = readonly [table: string, column: string, type: string]
 
 export interface ReviewedMode {
   /** The present, in epoch milliseconds. */
@@ -56,15 +54,15 @@ export async function applyMigration(
   await db.migrate(async (tx, ddl) => {
     // The lock of `migrate` admits one process at a time; another one can be faster.
     if ((await appliedNumbers(tx)).includes(number)) return
-    let changed: readonly StoredColumn[] = []
+    let changed: readonly TypedColumn[] = []
     if (table === undefined || (await tableExists(db, table))) {
       if (!isReported) progress(`migration ${number} of the service: ${name}`)
       isReported = true
-      const before = await readColumns(tx)
+      const before = await listForeignColumns(tx)
       await ddl(sqlFor(db, migration.sql)).catch((error: unknown) => {
         throw describeError(migration, error)
       })
-      const after = await readColumns(tx)
+      const after = await listForeignColumns(tx)
       changed = subtractColumns(before, after)
       await recordTables(tx, newTables(before, after))
       // The record of one that is no resource stays: an older declaration must not create it empty.
@@ -125,27 +123,15 @@ export async function rehearseMigrations<T>(
   return result
 }
 
-/** Returns the columns of all tables that are not the engine's, also those of this transaction. */
-const readColumns = async (tx: Tx): Promise<StoredColumn[]> =>
-  (await tx.arrays({
-    sql: `SELECT t.name, c.name, c.type FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
-      WHERE t.type = 'table' AND t.name NOT LIKE 'gh\\_%' ESCAPE '\\'`,
-    text: `SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod)
-      FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-      WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
-      AND c.relname NOT LIKE 'gh\\_%' AND a.attnum > 0 AND NOT a.attisdropped`,
-    values: [],
-  })) as unknown as StoredColumn[]
-
-function newTables(before: readonly StoredColumn[], after: readonly StoredColumn[]): string[] {
+function newTables(before: readonly TypedColumn[], after: readonly TypedColumn[]): string[] {
   const former = new Set(before.map(([table]) => table))
   return [...new Set(after.map(([table]) => table))].filter((table) => !former.has(table))
 }
 
 function subtractColumns(
-  before: readonly StoredColumn[],
-  after: readonly StoredColumn[],
-): StoredColumn[] {
+  before: readonly TypedColumn[],
+  after: readonly TypedColumn[],
+): TypedColumn[] {
   const present = new Set(after.map((column) => column.join(' ')))
   return before.filter((column) => !present.has(column.join(' ')))
 }
@@ -153,7 +139,7 @@ function subtractColumns(
 async function requireUnused(
   tx: Tx,
   { number, name }: MigrationOptions,
-  changed: readonly StoredColumn[],
+  changed: readonly TypedColumn[],
   nowMs: number,
 ): Promise<void> {
   if (changed.length === 0) return

@@ -5,14 +5,13 @@
 import { engineTables } from '../../engine-tables.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { ColumnUse } from '../../platform/nodes/registry.ts'
-import { type Reader, SchemaError, type Statement } from '../../platform/storage/database.ts'
+import { type Reader, SchemaError } from '../../platform/storage/database.ts'
+import { readTableParts, type TableParts } from '../../platform/storage/table-parts.ts'
 import { storageUnavailable } from '../../platform/storage/transaction.ts'
 import { columnType } from './column-types.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { describeWords, hasWords } from './search-index.ts'
 import { storedColumns, wordTable } from './table.ts'
-
-type TableColumn = readonly [table: string, column: string]
 
 export interface SchemaCheck {
   /** Says that parts are missing; `detail` and the log name them. */
@@ -54,37 +53,35 @@ export async function openSchemaCheck({
   log,
   resources,
 }: SchemaCheckDeps): Promise<SchemaCheck> {
-  const declared = Object.entries(columnUse(resources)).flatMap(([table, columns]) =>
-    Object.keys(columns).map((column): TableColumn => [table, column]),
+  const use = columnUse(resources)
+  const engineNames = engineTables.map(({ name }) => name)
+  const read = () => readTableParts(db, [...engineNames, ...Object.keys(use)])
+  const declared = Object.entries(use).flatMap(([table, columns]) =>
+    Object.keys(columns).map((column) => `${table}.${column}`),
   )
-  const used = [
-    ...(await listColumns(
-      db,
-      engineTables.map(({ name }) => name),
-    )),
-    ...declared,
-  ]
-  const tables = [...new Set(used.map(([table]) => table))]
-  const indexes = await listUniqueIndexes(db, tables)
+  const { columns, uniqueIndexes } = await read()
+  // Resources can have columns of another declaration.
+  const isOfEngine = (path: string) => !Object.hasOwn(use, path.split('.')[0]!)
+  const used = [...[...columns].filter(isOfEngine), ...declared]
   let lastMissing = ''
-  const isIncomplete = async () => {
-    const missing = (await findMissing(db, used)).map((path) => path.join('.')).join(', ')
+  const findMissing = (present: TableParts): string => {
+    const missing = used.filter((path) => !present.columns.has(path)).join(', ')
     if (missing !== lastMissing) report(log, missing)
-    lastMissing = missing
-    return missing !== ''
+    return (lastMissing = missing)
   }
   return {
     async check() {
-      if (!(await isIncomplete())) return undefined
-      const detail = `The database lacks ${namesOf(lastMissing)}, which this node uses. ${CURE}`
+      const missing = findMissing(await read())
+      if (missing === '') return undefined
+      const detail = `The database lacks ${namesOf(missing)}, which this node uses. ${CURE}`
       return { message: MISSING, detail }
     },
     async explain(error) {
       if (!(error instanceof SchemaError)) return error
       try {
-        if (await isIncomplete()) return storageUnavailable(error)
-        const present = new Set(await listUniqueIndexes(db, tables))
-        const lost = indexes.filter((name) => !present.has(name))
+        const present = await read()
+        if (findMissing(present) !== '') return storageUnavailable(error)
+        const lost = [...uniqueIndexes].filter((name) => !present.uniqueIndexes.has(name))
         if (lost.length === 0) return error
         return storageUnavailable(new SchemaError(new Error(lost.join(', ')), 'a unique index'))
       } catch (failure) {
@@ -111,45 +108,4 @@ function namesOf(missing: string): string {
 function report(log: Log, missing: string): void {
   if (missing === '') log.info('the database has all columns of this node again')
   else log.error({ missing }, `the database lacks columns that this node uses. ${CURE}`)
-}
-
-/** Returns the columns of the tables that exist. */
-async function listColumns(db: Reader, tables: readonly string[]): Promise<TableColumn[]> {
-  const statement: Statement = {
-    sql: `SELECT t.value, c.name FROM json_each(?) AS t, pragma_table_info(t.value) AS c`,
-    text: `SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-      WHERE c.relnamespace = current_schema()::regnamespace AND a.attnum > 0
-      AND NOT a.attisdropped AND c.relname IN (SELECT jsonb_array_elements_text($1::jsonb))`,
-    values: [JSON.stringify(tables)],
-  }
-  return (await db.arrays(statement)) as unknown as TableColumn[]
-}
-
-/** Returns the names of the unique indexes of tables. */
-async function listUniqueIndexes(db: Reader, tables: readonly string[]): Promise<string[]> {
-  const statement: Statement = {
-    sql: `SELECT i.name FROM json_each(?) AS t, pragma_index_list(t.value) AS i WHERE i."unique"`,
-    text: `SELECT i.relname FROM pg_index x JOIN pg_class c ON c.oid = x.indrelid
-      JOIN pg_class i ON i.oid = x.indexrelid
-      WHERE c.relnamespace = current_schema()::regnamespace AND x.indisunique AND x.indisvalid
-      AND c.relname IN (SELECT jsonb_array_elements_text($1::jsonb))`,
-    values: [JSON.stringify(tables)],
-  }
-  return (await db.arrays(statement)).map(([name]) => String(name))
-}
-
-/** Returns the columns that the database lacks; of a table that it lacks, all. */
-async function findMissing(db: Reader, used: readonly TableColumn[]): Promise<TableColumn[]> {
-  const statement: Statement = {
-    sql: `SELECT u.value ->> 0, u.value ->> 1 FROM json_each(?) AS u WHERE NOT EXISTS
-      (SELECT 1 FROM pragma_table_info(u.value ->> 0) AS c WHERE c.name = u.value ->> 1)`,
-    text: `SELECT u.value ->> 0, u.value ->> 1 FROM jsonb_array_elements($1::jsonb) AS u
-      LEFT JOIN (SELECT c.relname, a.attname FROM pg_class c
-        JOIN pg_attribute a ON a.attrelid = c.oid
-        WHERE c.relnamespace = current_schema()::regnamespace
-        AND a.attnum > 0 AND NOT a.attisdropped) AS c
-      ON c.relname = u.value ->> 0 AND c.attname = u.value ->> 1 WHERE c.relname IS NULL`,
-    values: [JSON.stringify(used)],
-  }
-  return (await db.arrays(statement)) as unknown as TableColumn[]
 }
