@@ -22,7 +22,6 @@ function openRecorder(error: () => Error | undefined) {
     log: quietLog,
     node: 'n',
     nextPosition: () => elapsedMs,
-    onRecord() {},
     recordsBodies: false,
     secretFields: new Set(),
     db: { fault: () => undefined },

@@ -33,7 +33,6 @@ export function createMonitoringFile({ file, log }: MonitoringFileOptions): Moni
   const all = async <R extends Row>(statement: Statement) =>
     (await read('objects', statement)) as R[]
   return {
-    shared: false,
     isAwake: () => thread.isAwake,
     metrics: [failureMetric(figures)],
     figures,

@@ -1,6 +1,6 @@
 /**
- * Reads the rows of all nodes while streams are open, for messages that this node lacks: requests
- * and deliveries of other nodes, attention, first steps.
+ * Reads what streams have of the tables, while streams are open: the requests of all nodes, the
+ * deliveries of others, attention, first steps.
  */
 import { isoTime } from '../../kernel/time.ts'
 import { sql } from '../../platform/storage/sql.ts'
@@ -8,12 +8,12 @@ import { readFirstSteps } from './first-steps.ts'
 import type { LiveHub } from './live-hub.ts'
 import type { AttentionItem } from './operations.ts'
 import { positionAt } from './position.ts'
-import { type ListedRequest, readRecentRequests } from './request-list.ts'
+import { type ListedRequest, readRequestsAfter } from './request-list.ts'
 import { SHORTEST_STEP_S } from './steps.ts'
 import type { MonitoringStore } from './store.ts'
 
 export const POLL_MS = 1000
-/** A node stores its requests within this time; later ones are not in streams of other nodes. */
+/** A node stores its requests within this time; later ones are not in streams. */
 const LATE_MS = 5000
 const STATE_EVERY_MS = 15_000
 const REQUESTS_MAX = 500
@@ -49,11 +49,9 @@ export class LivePoller {
   }
 
   async poll(): Promise<void> {
-    const { hub, store, elapsedMs, readAttention } = this.#options
-    if (store.shared) {
-      await this.#pollRequests()
-      await this.#pollDeliveries()
-    }
+    const { hub, elapsedMs, readAttention } = this.#options
+    await this.#pollRequests()
+    await this.#pollDeliveries()
     if (hub.has('first_steps') && !this.#areStepsDone) await this.#pollSteps()
     if (!hub.has('attention') || elapsedMs() - this.#stateAtMs < STATE_EVERY_MS) return
     this.#stateAtMs = elapsedMs()
@@ -84,7 +82,7 @@ export class LivePoller {
       return
     }
     const since = Math.max(this.#from, positionAt(now() - LATE_MS))
-    const rows = await readRecentRequests(store, since, REQUESTS_MAX)
+    const rows = await readRequestsAfter(store, since - 1, REQUESTS_MAX)
     for (const row of rows) if (!this.#seen.has(row.position)) publishRequest(row)
     this.#seen = new Set(rows.map(({ position }) => position))
   }

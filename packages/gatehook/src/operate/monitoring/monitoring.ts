@@ -1,6 +1,7 @@
 /**
  * The part of monitoring that lower modules feed: it records served requests and attempts of
- * deliveries, and passes them to open streams. `console-api.ts` serves and maintains the rows.
+ * deliveries, and passes the attempts to open streams. `console-api.ts` serves and maintains the
+ * rows.
  */
 import type { RightsOf } from '../../identity/access/stored-data.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -17,8 +18,7 @@ import { type PeakUse, readPeak } from './peak.ts'
 import { createPositions } from './position.ts'
 import { type RequestLogMode, RequestRecorder } from './recorder.ts'
 import { createRequestReader, type LogOwner, type RequestReader } from './request-reader.ts'
-import type { RequestRecord } from './request-record.ts'
-import { type GateSources, NO_HINTS, requestItem } from './request-view.ts'
+import type { GateSources } from './request-view.ts'
 import type { MonitoringStore } from './store.ts'
 
 export interface MonitoringOptions extends GateSources {
@@ -61,14 +61,8 @@ export function createMonitoring(options: MonitoringOptions): Monitoring {
   const { store, clock } = options
   const hub = new LiveHub()
   const slot = { value: 0 }
-  const onRecord = (record: RequestRecord) => {
-    // With several nodes, streams read the requests of all nodes from the store.
-    if (store.shared || !hub.has('requests')) return
-    const data = requestItem(record, NO_HINTS)
-    hub.publish({ topic: 'requests', id: record.position, data })
-  }
   const nextPosition = createPositions(() => slot.value)
-  const recorder = new RequestRecorder({ ...options, nextPosition, onRecord })
+  const recorder = new RequestRecorder({ ...options, nextPosition })
   const flush = () => whileAvailable(recorder.flush(), undefined)
   const figures = () => recorder.figures()
   return {

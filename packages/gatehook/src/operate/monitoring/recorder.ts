@@ -52,8 +52,6 @@ export interface RequestRecorderOptions extends RecordOptions {
   /** Identifies this run of this process. */
   readonly node: string
   readonly nextPosition: (epochMs: number) => number
-  /** Receives each record that is stored, for streams. */
-  readonly onRecord: (record: RequestRecord) => void
 }
 
 export interface RecorderFigures {
@@ -207,7 +205,7 @@ export class RequestRecorder {
   }
 
   #record(exchange: Exchange, answer: Answer | undefined, ms: number, now: number): void {
-    const { mode, clock, nextPosition, onRecord } = this.#options
+    const { mode, clock, nextPosition } = this.#options
     const kind = isOfStranger(exchange, answer) ? 'stranger' : isError(answer) ? 'error' : 'success'
     if (mode === 'off' || (mode === 'errors' && kind === 'success')) return
     const queue = this.#waiting[kind]
@@ -217,9 +215,7 @@ export class RequestRecorder {
       return
     }
     const at = { ms, position: nextPosition(now) }
-    const record = describeRequest(exchange, answer, at, this.#options)
-    queue.push(record)
-    onRecord(record)
+    queue.push(describeRequest(exchange, answer, at, this.#options))
   }
 
   #omit(now: number, kind: 'sampled' | 'dropped', count = 1): void {

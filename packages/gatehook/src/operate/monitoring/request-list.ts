@@ -147,11 +147,6 @@ export const findRequest = (
     FROM gh_monitoring_requests WHERE ${join([sql`id = ${id}`, ...conditions], ' AND ')}
     ORDER BY position DESC LIMIT 1`)
 
-/** Returns requests from a position on, oldest first. */
-export const readRecentRequests = (from: Reader, position: number, limit: number) =>
-  from.all<ListedRequest & Row>(sql`SELECT ${raw(LIST_COLUMNS)} FROM gh_monitoring_requests
-    WHERE position >= ${position} ORDER BY position LIMIT ${limit}`)
-
 /** Returns the newest requests after a position, oldest first. */
 export async function readRequestsAfter(from: Reader, position: number, limit: number) {
   const rows = await from.all<ListedRequest & Row>(

@@ -27,7 +27,6 @@ export function createSharedStore(open: () => Promise<Database>, main: Reader): 
     }
   }
   return {
-    shared: true,
     metrics: [],
     isAwake: () => true,
     all: (statement) => read((from) => from.all(statement)),

@@ -14,8 +14,6 @@ export interface MonitoringStore extends Reader {
   readonly metrics: readonly Metric[]
   /** Bytes of the tables and their indexes. */
   bytes(): Promise<number>
-  /** Whether other nodes write to the same tables. */
-  readonly shared: boolean
   /** Whether a write is cheap now: a store that sleeps starts a thread. */
   isAwake(): boolean
   close(): Promise<void>
