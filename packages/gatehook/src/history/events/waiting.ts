@@ -3,8 +3,8 @@
  * names at most one. It gets a row, and the event names none, in the same transaction.
  */
 import type { Scope } from '../../kernel/principal.ts'
-import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
-import { walkKeys } from '../../platform/storage/key-walk.ts'
+import type { Database, Reader, Row, Tx } from '../../platform/storage/database.ts'
+import { readWalk, walkKeys } from '../../platform/storage/key-walk.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 
 /** The condition that an event names a waiting delivery. */
@@ -103,11 +103,11 @@ const forNos = prepareStatement(`${walkKeys(waitingByNo)}
 
 /** Seeks the registrations with waiting deliveries, by number, and the time of the first one. */
 export async function listAwaited(
-  from: Reader,
+  db: Database,
   afterNo: number,
   limit: number,
 ): Promise<readonly { readonly no: number; readonly since: number }[]> {
-  const rows = await from.arrays(forNos([afterNo, limit]))
+  const rows = await readWalk(db, forNos([afterNo, limit]))
   return rows.map(([no, since]) => ({ no: no as number, since: since as number }))
 }
 

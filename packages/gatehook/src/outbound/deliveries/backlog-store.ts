@@ -12,7 +12,7 @@ import {
 import { customerOfScope } from '../../identity/access/customer-reader.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
-import { walkKeys } from '../../platform/storage/key-walk.ts'
+import { readWalk, walkKeys } from '../../platform/storage/key-walk.ts'
 import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
 import { PENDING_OF_ENDPOINTS, SENDS } from './due-store.ts'
 import { insertDeliveries } from './outbox.ts'
@@ -132,36 +132,26 @@ type BacklogStore = Pick<
   'beginBacklogs' | 'fillBacklog' | 'endBacklog' | 'readAwaitedSlice'
 >
 
-/** Citus walks no keys from one to the next: each delivery has a row there. */
-const NO_BACKLOGS: BacklogStore = {
-  beginBacklogs: async () => 0,
-  fillBacklog: async () => ({ ...NONE, isLast: true }),
-  endBacklog: async () => {},
-  readAwaitedSlice: async () => ({ endpoints: [], next: undefined }),
-}
-
-export const backlogStore = (db: Database): BacklogStore =>
-  db.dialect.distributed
-    ? NO_BACKLOGS
-    : {
-        async beginBacklogs(now, after) {
-          const cells = await db.arrays(pendingAfter([after, EXAMINED, now - BEHIND_MS]))
-          const examined = cells as unknown as readonly ExaminedCells[]
-          for (const [no, scope, isBehind] of examined) {
-            if (isBehind === 1 && scope !== null) await changeBacklog(db, { no, scope }, 1)
-          }
-          return examined.length === EXAMINED ? examined.at(-1)![0] : 0
-        },
-        fillBacklog: (endpoint) => fillFirst(db, endpoint),
-        endBacklog: (endpoint) => changeBacklog(db, endpoint, 0),
-        async readAwaitedSlice(after, limit) {
-          const awaited = await listAwaited(db, after, limit)
-          const nos = awaited.map(({ no }) => no)
-          const sending = await readSending(db, nos)
-          const endpoints = awaited.flatMap(({ no, since }): PendingEndpoint[] => {
-            const scope = sending.get(no) ?? null
-            return scope === null ? [] : [{ no, scope, dueAt: since, hasBacklog: true }]
-          })
-          return { endpoints, next: awaited.length === limit ? awaited.at(-1)!.no : undefined }
-        },
-      }
+/** Where no walk runs, no backlog begins: each delivery has a row. */
+export const backlogStore = (db: Database): BacklogStore => ({
+  async beginBacklogs(now, after) {
+    const cells = await readWalk(db, pendingAfter([after, EXAMINED, now - BEHIND_MS]))
+    const examined = cells as unknown as readonly ExaminedCells[]
+    for (const [no, scope, isBehind] of examined) {
+      if (isBehind === 1 && scope !== null) await changeBacklog(db, { no, scope }, 1)
+    }
+    return examined.length === EXAMINED ? examined.at(-1)![0] : 0
+  },
+  fillBacklog: (endpoint) => fillFirst(db, endpoint),
+  endBacklog: (endpoint) => changeBacklog(db, endpoint, 0),
+  async readAwaitedSlice(after, limit) {
+    const awaited = await listAwaited(db, after, limit)
+    const nos = awaited.map(({ no }) => no)
+    const sending = await readSending(db, nos)
+    const endpoints = awaited.flatMap(({ no, since }): PendingEndpoint[] => {
+      const scope = sending.get(no) ?? null
+      return scope === null ? [] : [{ no, scope, dueAt: since, hasBacklog: true }]
+    })
+    return { endpoints, next: awaited.length === limit ? awaited.at(-1)!.no : undefined }
+  },
+})

@@ -1,9 +1,9 @@
 /**
  * SQL of the distinct keys of rows, in their order. A walk seeks from one key to the next in an
- * index: a million rows of one key cost as much as one. Citus runs no walk: each server groups its
- * rows. Pure.
+ * index: a million rows of one key cost as much as one. Citus runs no walk (decision 0059): each
+ * server groups its rows.
  */
-import type { Database } from './database.ts'
+import type { Database, Statement, Value } from './database.ts'
 
 interface KeyedRows {
   readonly table: string
@@ -22,6 +22,12 @@ export const walkKeys = ({ table, where, key }: KeyedRows): string =>
     UNION ALL
     SELECT (SELECT MIN(${key}) FROM ${table} WHERE ${where} AND ${key} > e.no), n + 1
     FROM e WHERE e.no IS NOT NULL AND n < ?)`
+
+/** Returns the rows of a statement that begins with a walk; on Citus none. */
+export const readWalk = async (
+  db: Pick<Database, 'dialect' | 'arrays'>,
+  statement: Statement,
+): Promise<Value[][]> => (db.dialect.distributed ? [] : db.arrays(statement))
 
 /**
  * Returns a table `(no, least)`: the keys after one, and the least value of a column in the rows of
