@@ -33,7 +33,6 @@ import { type ClockKeeper, clockKeeper } from '../operate/system/clock.ts'
 import { type ClockDifference, createClockDifference } from '../operate/system/clock-difference.ts'
 import { declareEmittedTypes } from '../outbound/emissions/declared-types.ts'
 import { nodeNameOf } from '../platform/config/environment.ts'
-import { endNodes } from '../platform/nodes/registry.ts'
 import type { Database } from '../platform/storage/database.ts'
 import type { AppliedChange } from '../platform/storage/migrate.ts'
 import { createSharedPoll, type SharedPoll } from '../platform/storage/shared-poll.ts'
@@ -87,8 +86,6 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
   })
   if (applied.length > 0) onProgress(describeMigrations(applied))
   await settleSecrets({ db, config, vault, random })
-  // The owner of a SQLite file is its only node: the others were killed.
-  if (db.generation !== undefined) await endNodes(db)
   const changes = await migrateService(db, service, onProgress, {
     defersIndexes: true,
     ignoresNodes: foundation.ignoresNodes ?? false,

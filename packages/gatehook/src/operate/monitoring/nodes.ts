@@ -1,6 +1,6 @@
 /**
  * The nodes of an installation (`GET /admin/system`): this one reports to the registry, and reads
- * the others. On SQLite one process serves: other rows are of runs that ended.
+ * the others.
  */
 import type { Clock } from '../../kernel/clock.ts'
 import {
@@ -116,7 +116,6 @@ function withLateness(facts: NodeFacts, ageMs: number): NodeFacts {
 
 export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
   const { db, clock, node, describe, describeUse } = options
-  const isShared = db.dialect.shared
   let slot: number | undefined
   /** The last time in which this node could store no heartbeat: nor could the others. */
   let outage: { readonly fromMs: number; toMs: number | undefined } | undefined
@@ -140,7 +139,6 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
     return Array.from({ length: NODE_SLOTS }, (_, at) => at).find((at) => !used.has(at)) ?? 0
   }
   const listOthers = async (): Promise<NodeState[]> => {
-    if (!isShared) return []
     const now = clock.now()
     const since = Math.min(now, outage?.fromMs ?? now) - LISTED_MS
     const others = (await listNodes(db, since)).filter(({ id }) => id !== node)
@@ -170,7 +168,6 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
     listOthers,
     list: async () => [await own(true), ...(await listOthers())],
     async listEnded() {
-      if (!isShared) return []
       const now = clock.now()
       const rows = await listFormerNodes(db, now - ENDED_STAYS_MS, now - LISTED_MS)
       return rows

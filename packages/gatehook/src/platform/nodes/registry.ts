@@ -67,10 +67,6 @@ export const storeNode = (db: Database, node: RunningNode): Promise<unknown> =>
 export const endNode = (db: Database, id: string, nowMs: number): Promise<unknown> =>
   runAlone(db, sql`UPDATE gh_nodes SET ended_at = ${nowMs}, seen_at = ${nowMs} WHERE id = ${id}`)
 
-/** Stores that all nodes have ended: no other process can use the database. */
-export const endNodes = (db: Database): Promise<unknown> =>
-  runAlone(db, sql`UPDATE gh_nodes SET ended_at = seen_at WHERE ended_at IS NULL`)
-
 /** Stores that a node of this name did not start, in place of its former failure. */
 export const storeFailedStart = (
   db: Database,

@@ -25,6 +25,7 @@ const nodes: Table = {
   belongs: 'installation',
   stays: 'until a node of its name starts after its end, or a day after its last report',
   staysBehind: true,
+  ofOwner: true,
 }
 
 const deliveryLeases: Table = {
@@ -42,6 +43,7 @@ const deliveryLeases: Table = {
   },
   stays: 'until the node ends',
   staysBehind: true,
+  ofOwner: true,
 }
 
 export const nodesTables: readonly Table[] = [nodes, deliveryLeases]

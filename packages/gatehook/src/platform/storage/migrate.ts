@@ -10,7 +10,7 @@ import type { Migration } from './migrations.ts'
 import { type RunDdl, timeTable } from './partitions/catalog.ts'
 import { createPartitions } from './partitions/upkeep.ts'
 import { storeTimeline } from './postgres-timeline.ts'
-import { sql } from './sql.ts'
+import { raw, sql } from './sql.ts'
 import type { Table } from './table.ts'
 import { createTable } from './table-ddl.ts'
 import { appliedMigrations } from './tables.ts'
@@ -71,6 +71,7 @@ export async function migrateSchema(
       { clock, ...(onProgress && { onProgress }) },
     )
     isNew = isCreation(applied)
+    if (db.generation !== undefined) await deleteRowsOfOwners(tx, schema.tables)
     if (db.name !== 'postgres') return
     if (!db.dialect.distributed) await alignTransactionEpoch(tx, schema.tables, ddl)
     await storeTimeline(tx, ddl)
@@ -80,6 +81,13 @@ export async function migrateSchema(
     await db.migrate((tx, ddl) => alignEpochOfServers(tx, schema.tables, ddl), onWait)
   }
   return { applied, version: newestOf(schema) }
+}
+
+/** Deletes what former owners of the file did: this process is the only one. */
+async function deleteRowsOfOwners(tx: Tx, tables: readonly Table[]): Promise<void> {
+  for (const { name } of tables.filter(({ ofOwner }) => ofOwner)) {
+    await tx.run(sql`DELETE FROM ${raw(name)}`)
+  }
 }
 
 /** Creates the tables, or applies the missing migrations. Returns the changes. */

@@ -221,6 +221,8 @@ export interface Table {
    * Restored data loses the rows (§18.5): since the backup they may have been used, or ended.
    */
   readonly endsInRestoredData?: true
+  /** SQLite: the rows say what a process does, and end with it: the next owner deletes them. */
+  readonly ofOwner?: true
   /** Nodes, not requests, write the rows: an undone move may lose them. */
   readonly ofNodes?: true
   /** The column that has `installation.moved` in the row that a move writes to its target. */
