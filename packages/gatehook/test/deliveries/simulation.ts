@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { DeliveryEngine, type EngineDeps } from '../../src/outbound/deliveries/engine.ts'
-import { HEARTBEAT_MS } from '../../src/outbound/deliveries/leases.ts'
+import { HEARTBEAT_MS, SharedLeases } from '../../src/outbound/deliveries/leases.ts'
 import type {
   DeliveryResult,
   DueDelivery,
@@ -15,7 +15,6 @@ import type {
   Leases,
   NodeLeases,
 } from '../../src/outbound/deliveries/ports.ts'
-import { SharedLeases } from '../../src/outbound/deliveries/shared-leases.ts'
 import type { Outcome } from '../../src/outbound/transport/attempt.ts'
 import { MemoryLeases } from './memory-leases.ts'
 import { createSimulatedStore } from './simulated-store.ts'
@@ -137,6 +136,7 @@ export class World {
     const clock = this.#createClock()
     const leases: NodeLeases = new SharedLeases({
       store: this.leases,
+      isOwner: () => true,
       clock,
       log: quietLog,
       node: `node${this.#lives}`,

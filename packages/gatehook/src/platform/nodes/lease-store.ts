@@ -126,26 +126,6 @@ async function freeOrphans(tx: Tx): Promise<void> {
     WHERE node NOT IN (SELECT id FROM gh_nodes WHERE heartbeat IS NOT NULL)`)
 }
 
-/** The only lease on an SQLite file: one process holds all customers. */
-export const soleLeaseStore = {
-  /** Makes a registered node the holder. Returns false if it is not registered. */
-  async claim(tx: Tx, node: string): Promise<boolean> {
-    await tx.run(sql`UPDATE gh_nodes SET heartbeat = NULL WHERE heartbeat IS NOT NULL`)
-    return (await tx.run(sql`UPDATE gh_nodes SET heartbeat = 1 WHERE id = ${node}`)) === 1
-  },
-  /** Increments the counter of the holder. Returns false if the node is not the holder. */
-  increment: async (tx: Tx, node: string): Promise<boolean> =>
-    (await tx.run(sql`UPDATE gh_nodes SET heartbeat = heartbeat + 1
-      WHERE ${joinedNode(node)}`)) === 1,
-  /** Returns the counters of holders by id. */
-  listCounters: async (tx: Tx): Promise<(readonly [id: string, heartbeat: number])[]> =>
-    (await tx.all(sql`SELECT id, heartbeat FROM gh_nodes WHERE heartbeat IS NOT NULL`)).map(
-      ({ id, heartbeat }) => [id, heartbeat],
-    ),
-  release: (tx: Tx, node: string): Promise<number> =>
-    tx.run(sql`UPDATE gh_nodes SET heartbeat = NULL WHERE id = ${node}`),
-}
-
 const parseNodes = (text: string): DeliveryNode[] =>
   text.split(',').map((words) => {
     const [id = '', ...numbers] = words.split(' ')
