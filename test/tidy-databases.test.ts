@@ -13,9 +13,9 @@ const engine = join(import.meta.dirname, '../packages/gatehook/src')
 
 const BRANCH = [
   // A flag of the dialect, also one that a function receives.
-  /\bdialect\.(name|shared|distributed|onlineIndexes)\b/,
-  /\{[^{}]*\b(name|shared|distributed|onlineIndexes)\b[^{}]*\}: (Pick<)?Dialect\b/,
-  /\{[^{}]*\b(shared|distributed|onlineIndexes)\b[^{}]*\} = [^,;]*\bdialect\b/,
+  /\bdialect\.(name|shared|distributed)\b/,
+  /\{[^{}]*\b(name|shared|distributed)\b[^{}]*\}: (Pick<)?Dialect\b/,
+  /\{[^{}]*\b(shared|distributed)\b[^{}]*\} = [^,;]*\bdialect\b/,
   /\bstore\.shared\b/,
   // A property that only one of the databases has.
   /\bgeneration [!=]== undefined/,

@@ -22,21 +22,7 @@ export const REPEATED_TYPES: readonly string[] = []
 
 /** Lines that branch on the database, by reason and file (`tidy-databases.test.ts`). */
 export const DATABASE_BRANCHES: Readonly<Record<string, Readonly<Record<string, number>>>> = {
-  'One process has a file: it needs no leases, no counts and no positions that nodes agree on.': {
-    'assembly/prepare-database.ts': 1,
-    'assembly/table-work.ts': 1,
-    'operate/monitoring/nodes.ts': 1,
-    'outbound/deliveries/leases.ts': 1,
+  'The one process of a file counts in its memory, without a write for requests.': {
     'protocol/quota/store.ts': 1,
-  },
-  'Monitoring has a file of its own, or tables that all nodes write.': {
-    'operate/monitoring/live-poller.ts': 1,
-    'operate/monitoring/monitoring.ts': 1,
-  },
-  'Indexes that a start leaves to the running service.': {
-    'declare/resources/migrate.ts': 1,
-  },
-  'A feature that Citus lacks (decisions 0059 and 0083).': {
-    'outbound/deliveries/backlog-store.ts': 1,
   },
 }

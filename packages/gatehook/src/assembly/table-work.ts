@@ -18,8 +18,8 @@ export async function assembleTableWork(
     const handlers = createRefillHandlers({ ...foundation, service, rest })
     return createJobLane(foundation, { lane: 'fill', handlers, queue })
   }
-  // No other process writes, so the rows are complete before the first request.
-  if (!db.dialect.shared && fillsRows) await createFillLane(0).runDue()
+  const { atStart } = db.dialect.splitWork(fillsRows ? [createFillLane(0)] : [])
+  for (const fillLane of atStart) await fillLane.runDue()
   const { handlers, polled } = indexes
   // A build continues in the database.
   const indexLane = createJobLane(foundation, { lane: 'index', handlers, queue, drainLimitMs: 0 })

@@ -19,8 +19,6 @@ export interface IndexChanges {
   readonly unused: readonly string[]
 }
 
-export const NO_INDEX_CHANGES: IndexChanges = { missing: [], unused: [] }
-
 /** The time between two looks at the indexes of the database, and at the progress of a build. */
 const POLL_MS = 1_000
 /** A job looks again after this time while another session creates indexes. */

@@ -6,12 +6,12 @@
 import { wallClock } from '../../kernel/clock.ts'
 import { type Random, systemRandom } from '../../kernel/random.ts'
 import { createEnqueue } from '../../platform/jobs/queue.ts'
-import type { Database, Tx } from '../../platform/storage/database.ts'
+import type { Database, Dialect, Tx } from '../../platform/storage/database.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
 import { listAdditions, recordAdditions, recordTables, tableExists } from './additions.ts'
 import { columnsToCompute, fillComputedFields, filledColumns } from './computed-fill.ts'
 import { checkDerivedFields } from './derived-check.ts'
-import { buildIndexes, type IndexChanges, NO_INDEX_CHANGES } from './index-builds.ts'
+import { buildIndexes, type IndexChanges } from './index-builds.ts'
 import { orderByReference } from './reference-order.ts'
 import { requestRefills } from './refills.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -201,10 +201,13 @@ export async function migrateService(
       !migrations && !isSearchIndex && !isComputedFill,
   )
   requireAccepted(pending.map(({ plan }) => plan))
-  const isDeferred = (mode.defersIndexes ?? false) && db.dialect.onlineIndexes
+  const split = mode.defersIndexes ? db.dialect.splitWork : doAtStart
   for (const { table, plan } of pending) {
     const definition = service.resources.find(({ name }) => name === table)!
-    await applyAdditions(db, definition, plan, { isDeferred, isMoveTarget, progress })
+    const indexes = split(plan.indexes).atStart
+    const unusedIndexes = split(plan.unusedIndexes).atStart
+    const work = { ...plan, indexes, unusedIndexes }
+    await applyAdditions(db, definition, work, { isMoveTarget, progress })
   }
   for (const migration of migrations) {
     if (migration.table === undefined) await applyMigration(db, service, migration, reviewed)
@@ -218,12 +221,13 @@ export async function migrateService(
     await fillComputedFields(db, service, progress)
     await fillSearchIndexes(db, service.resources, progress)
   }
-  if (!isDeferred) return NO_INDEX_CHANGES
   return {
-    missing: pending.flatMap(({ plan }) => plan.indexes),
-    unused: pending.flatMap(({ plan }) => plan.unusedIndexes),
+    missing: split(pending.flatMap(({ plan }) => plan.indexes)).later,
+    unused: split(pending.flatMap(({ plan }) => plan.unusedIndexes)).later,
   }
 }
+
+const doAtStart: Dialect['splitWork'] = (work) => ({ atStart: work, later: [] })
 
 /** Returns the resources whose tables are new, and thus empty. */
 const createdBy = (pending: readonly PendingTable[], { resources }: ServiceDefinition) =>
@@ -242,7 +246,6 @@ function requireAccepted(plans: readonly TablePlan[]): void {
 }
 
 interface AdditionMode extends Required<Pick<MigrationMode, 'isMoveTarget'>> {
-  readonly isDeferred: boolean
   readonly progress: Progress
 }
 
@@ -251,7 +254,7 @@ async function applyAdditions(
   db: Database,
   definition: ResourceDefinition,
   plan: TablePlan,
-  { isDeferred, isMoveTarget, progress }: AdditionMode,
+  { isMoveTarget, progress }: AdditionMode,
 ): Promise<void> {
   const { name: table } = definition
   if (plan.ddl.length > 0) {
@@ -270,11 +273,9 @@ async function applyAdditions(
     }, progress)
   }
   if (isNewTable(plan)) return progress(`table ${table} created`)
-  if (!isDeferred) {
-    await buildIndexes(db, plan.indexes, { onProgress: progress })
-    await db.dropIndexes(plan.unusedIndexes)
-  }
-  const changes = [...describeColumns(plan), ...(isDeferred ? [] : describeIndexes(plan))]
+  await buildIndexes(db, plan.indexes, { onProgress: progress })
+  if (plan.unusedIndexes.length > 0) await db.dropIndexes(plan.unusedIndexes)
+  const changes = [...describeColumns(plan), ...describeIndexes(plan)]
   if (changes.length > 0) progress(`table ${table}: ${changes.join(', ')}`)
 }
 

@@ -157,8 +157,11 @@ export interface Dialect {
   readonly commitOrder: CommitOrder | undefined
   /** Whether several nodes can share one database, each with its own in-memory state. */
   readonly shared: boolean
-  /** Whether `createIndexes` delays no other statement, so that a service can run meanwhile. */
-  readonly onlineIndexes: boolean
+  /**
+   * Splits work on tables in use: on SQLite the start does all of it, because requests would wait;
+   * on PostgreSQL jobs do all beside requests, also those of other nodes.
+   */
+  readonly splitWork: <T>(work: readonly T[]) => Record<'atStart' | 'later', readonly T[]>
   /** The words of `createIndexes` for a plan: in its statements, and when it runs. */
   readonly indexing: {
     readonly keyword: string
@@ -282,9 +285,7 @@ export interface Database extends Reader {
     onWait?: (line: string) => void,
     attemptsMax?: number,
   ): Promise<void>
-  /**
-   * Validates a constraint by a scan that delays no read and no write; does nothing on SQLite.
-   */
+  /** Validates a constraint by a scan that delays no statement; does nothing on SQLite. */
   validateConstraint(table: string, name: string): Promise<void>
   /**
    * Creates the indexes that the table does not have, each durable on its own. PostgreSQL delays no
@@ -329,7 +330,7 @@ export interface Database extends Reader {
    * without a direct address.
    */
   readonly isNotified: boolean
-  /** Why no server answers as the primary, as the process knows it; undefined while one does. */
+  /** Why no server answers as the primary; undefined while one does. */
   fault(): PrimaryFault | undefined
   /** Returns the number of connections that hung while their server opened others. */
   hungCount(): number

@@ -76,7 +76,7 @@ const dialect: Dialect = {
   ownHorizon: OWN_HORIZON,
   commitOrder: COMMIT_ORDER,
   shared: true,
-  onlineIndexes: true,
+  splitWork: (work) => ({ atStart: [], later: work }),
   indexing: { keyword: ' CONCURRENTLY', runs: 'while the service runs' },
   distributed: false,
 }

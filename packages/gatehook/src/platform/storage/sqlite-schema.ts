@@ -15,7 +15,7 @@ export const dialect: Dialect = {
   // Transactions run one at a time, and ids of events never decrease.
   commitOrder: undefined,
   shared: false,
-  onlineIndexes: false,
+  splitWork: (work) => ({ atStart: work, later: [] }),
   indexing: { keyword: '', runs: 'at start' },
 }
 
