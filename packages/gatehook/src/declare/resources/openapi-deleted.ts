@@ -1,6 +1,6 @@
 /** Deleted rows in OpenAPI documents: the parameter that lists them, and `restore`. Pure. */
 import type { JsonSchema } from '../../protocol/fields/json-schema.ts'
-import { answer, failing, ref } from '../../protocol/openapi/parts.ts'
+import { answer, changeParameters, failing, ref } from '../../protocol/openapi/parts.ts'
 import { describeOperation, type ResourceContext, rowIdParameter } from './openapi-context.ts'
 import { operationOn } from './openapi-words.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -32,11 +32,7 @@ export function restorePath(context: ResourceContext, path: string): Record<stri
       'change_too_large',
     ],
     parts: {
-      parameters: [
-        ref('parameters', 'IfMatch'),
-        ref('parameters', 'IdempotencyKey'),
-        ref('parameters', 'Prefer'),
-      ],
+      parameters: changeParameters,
       responses: {
         ...answer(200, 'The row.', ref('schemas', schema), row),
         ...failing(404, 409, 412, 413, 415, 422),

@@ -13,6 +13,7 @@ import { EXPORTS, FIELDS } from '../../protocol/openapi/list-extensions.ts'
 import {
   afterIdParameter,
   answer,
+  changeParameters,
   content,
   failing,
   listErrors,
@@ -270,11 +271,7 @@ function patchOperation(context: ResourceContext, scope: string, answers: object
       'precondition_failed',
     ],
     parts: {
-      parameters: [
-        ref('parameters', 'IfMatch'),
-        ref('parameters', 'IdempotencyKey'),
-        ref('parameters', 'Prefer'),
-      ],
+      parameters: changeParameters,
       requestBody: {
         required: true,
         content: { 'application/json': patch, 'application/merge-patch+json': patch },
@@ -310,11 +307,7 @@ function actionPath(context: ResourceContext, action: EndpointAction): JsonSchem
       'precondition_failed',
     ],
     parts: {
-      parameters: [
-        ref('parameters', 'IfMatch'),
-        ref('parameters', 'IdempotencyKey'),
-        ref('parameters', 'Prefer'),
-      ],
+      parameters: changeParameters,
       ...(example && {
         requestBody: bodyOf(inputName(schema, action), example, false),
       }),

@@ -7,20 +7,14 @@
  * 3. `POST /oauth/consent` stores the consent and a code, and redirects to the client.
  */
 
-import type { AuditContext } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
-import type { Database } from '../../platform/storage/database.ts'
 import { type Answer, type Call, type Route, route } from '../../protocol/http/call.ts'
 import { implement } from '../../protocol/http/operation.ts'
-import type { ScopeChanges } from '../access/administration.ts'
 import { findCustomer } from '../access/store.ts'
-import type { Devices } from '../people/devices.ts'
-import type { SignInApi } from '../people/login.ts'
 import type { SignInPlace } from '../people/namespace.ts'
 import type { Person } from '../people/person.ts'
 import { NAME_MAX } from '../people/sign-in-bounds.ts'
 import type { Tokens } from '../tokens/api.ts'
-import type { Audiences } from '../tokens/audience.ts'
 import { intersectScopes } from '../tokens/identity-scopes.ts'
 import { issueCode } from './authorization-codes.ts'
 import {
@@ -34,17 +28,21 @@ import {
   untrustedRequest,
 } from './authorization-request.ts'
 import { admits } from './client.ts'
-import type { ClientCache } from './client-cache.ts'
 import { holdClientAt, storeDocumentClient } from './client-store.ts'
 import { describeClient, describeMismatch } from './client-words.ts'
 import { coveredScopes, descriptionOf } from './consent.ts'
 import { findConsent } from './consent-store.ts'
-import type { FormTicket, FormTickets } from './form-ticket.ts'
+import type { FormTicket } from './form-ticket.ts'
 import { asOauthError, OauthError, type OauthErrorCode } from './oauth-error.ts'
 import { oauthOperations } from './operations.ts'
-import { isOfOwnPage, redirect, storeConsent, withErrorPage } from './page-requests.ts'
 import {
-  type AuthorizationLifetimes,
+  isOfOwnPage,
+  type PageDeps,
+  redirect,
+  storeConsent,
+  withErrorPage,
+} from './page-requests.ts'
+import {
   CONSENT_PATH,
   renderConsentPage,
   renderErrorPage,
@@ -54,22 +52,10 @@ import {
 import { FORM_TYPES, type OauthParameters, parseForm, parseParameters } from './parameters.ts'
 import { isAuthenticated } from './redirect-uri.ts'
 import { type FailedAttempt, signInByForm } from './sign-in-form.ts'
-import type { BrowserCookie, SignedInPerson, SignInSessions } from './sign-in-session.ts'
+import type { BrowserCookie, SignedInPerson } from './sign-in-session.ts'
 
-interface AuthorizeDeps extends AuditContext {
-  readonly issuer: () => string
-  readonly audiences: Audiences
+interface AuthorizeDeps extends PageDeps {
   readonly readIdTokenSubject: Tokens['readIdTokenSubject']
-  readonly db: Database
-  readonly clients: ClientCache
-  readonly signIns: SignInSessions
-  readonly tickets: FormTickets
-  readonly people: Pick<SignInApi, 'signIn' | 'names'>
-  readonly devices: Devices
-  /** The display name of the API. */
-  readonly service: string
-  readonly lifetimes: AuthorizationLifetimes
-  readonly changes: ScopeChanges
 }
 
 /** A request of a browser, with the authorization request to which it belongs. */

@@ -8,26 +8,20 @@
  * 3. `POST /oauth/device` takes these forms.
  */
 
-import type { AuditContext } from '../../history/audit/store.ts'
 import { addressBlock } from '../../kernel/address.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { sha256 } from '../../kernel/secret.ts'
 import { retryAfterS } from '../../kernel/time.ts'
-import type { Database } from '../../platform/storage/database.ts'
 import { type Answer, type Call, type Route, route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import type { Limiter } from '../../protocol/quota/limiter.ts'
-import type { ScopeChanges } from '../access/administration.ts'
 import { isAccountScope } from '../access/scopes.ts'
 import { findCustomer } from '../access/store.ts'
-import type { Devices } from '../people/devices.ts'
-import type { SignInApi } from '../people/login.ts'
 import type { Person } from '../people/person.ts'
-import { type Audiences, selectAudience } from '../tokens/audience.ts'
+import { selectAudience } from '../tokens/audience.ts'
 import { intersectScopes } from '../tokens/identity-scopes.ts'
 import { admits, DEVICE_GRANT, type OauthClient } from './client.ts'
 import type { AuthenticateClient } from './client-authentication.ts'
-import type { ClientCache } from './client-cache.ts'
 import { holdClientAt } from './client-store.ts'
 import { describeMismatch } from './client-words.ts'
 import { descriptionOf } from './consent.ts'
@@ -48,34 +42,27 @@ import {
   renderDecisionPage,
   renderDeviceConsentPage,
 } from './device-pages.ts'
-import type { FormTickets } from './form-ticket.ts'
 import { NO_STORE, OauthError, respondWithErrors } from './oauth-error.ts'
 import { oauthOperations } from './operations.ts'
-import { isOfOwnPage, redirect, storeConsent, withErrorPage } from './page-requests.ts'
-import { type AuthorizationLifetimes, renderErrorPage, renderSignInPage } from './pages.ts'
+import {
+  isOfOwnPage,
+  type PageDeps,
+  redirect,
+  storeConsent,
+  withErrorPage,
+} from './page-requests.ts'
+import { renderErrorPage, renderSignInPage } from './pages.ts'
 import { FORM_TYPES, type OauthParameters, parseForm, resourcesOf } from './parameters.ts'
 import { identityScopesOf, parseScopes } from './scopes.ts'
 import { type FailedAttempt, signInByForm } from './sign-in-form.ts'
-import type { BrowserCookie, SignedInPerson, SignInSessions } from './sign-in-session.ts'
+import type { BrowserCookie, SignedInPerson } from './sign-in-session.ts'
 
 const GUESSES_OF_SESSION = { limit: 5, windowMs: 10 * 60_000 } as const
 const GUESSES_OF_ADDRESS = { limit: 20, windowMs: 5 * 60_000 } as const
 
-interface DeviceDeps extends AuditContext {
-  readonly issuer: () => string
-  readonly audiences: Audiences
-  readonly db: Database
-  readonly clients: ClientCache
+interface DeviceDeps extends PageDeps {
   readonly authenticateClient: AuthenticateClient
   readonly limiter: Limiter
-  readonly signIns: SignInSessions
-  readonly tickets: FormTickets
-  readonly people: Pick<SignInApi, 'signIn' | 'names'>
-  readonly devices: Devices
-  /** The display name of the API. */
-  readonly service: string
-  readonly lifetimes: AuthorizationLifetimes
-  readonly changes: ScopeChanges
 }
 
 /** A request of a browser. */

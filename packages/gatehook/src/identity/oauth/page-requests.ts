@@ -1,14 +1,38 @@
 /** The common parts of the pages of OAuth: errors, redirects, and the consents that they store. */
 import { type AuditContext, actorOf, recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
-import type { Tx } from '../../platform/storage/database.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { Answer, Call } from '../../protocol/http/call.ts'
 import { PAGE_HEADERS } from '../../protocol/http/html-page.ts'
+import type { ScopeChanges } from '../access/administration.ts'
+import type { Devices } from '../people/devices.ts'
+import type { SignInApi } from '../people/login.ts'
 import type { Person } from '../people/person.ts'
+import type { Audiences } from '../tokens/audience.ts'
 import type { OauthClient } from './client.ts'
+import type { ClientCache } from './client-cache.ts'
 import { extendConsent } from './consent.ts'
 import { findConsent, upsertConsent } from './consent-store.ts'
+import type { FormTickets } from './form-ticket.ts'
 import { OauthError } from './oauth-error.ts'
+import type { AuthorizationLifetimes } from './pages.ts'
+import type { SignInSessions } from './sign-in-session.ts'
+
+/** The parts that the pages of sign-in and consent use. */
+export interface PageDeps extends AuditContext {
+  readonly issuer: () => string
+  readonly audiences: Audiences
+  readonly db: Database
+  readonly clients: ClientCache
+  readonly signIns: SignInSessions
+  readonly tickets: FormTickets
+  readonly people: Pick<SignInApi, 'signIn' | 'names'>
+  readonly devices: Devices
+  /** The display name of the API. */
+  readonly service: string
+  readonly lifetimes: AuthorizationLifetimes
+  readonly changes: ScopeChanges
+}
 
 /** Turns an `OauthError` into a failure, which the pipeline renders as a page. */
 export async function withErrorPage(handle: () => Promise<Answer>): Promise<Answer> {

@@ -10,6 +10,10 @@ import { describeMembers } from './engine-words.ts'
 export const ref = (kind: string, name: string): JsonSchema => ({
   $ref: `#/components/${kind}/${name}`,
 })
+/** The headers of a change of one object. */
+export const changeParameters = ['IfMatch', 'IdempotencyKey', 'Prefer'].map((name) =>
+  ref('parameters', name),
+)
 export const content = (schema: JsonSchema, example?: unknown) => ({
   'application/json': { schema, ...(example !== undefined && { example }) },
 })
