@@ -2,6 +2,7 @@
 
 import type { CreateOf, Field, Fields, RowOf } from '../../protocol/fields/fields.ts'
 import type { FieldWrite } from '../../protocol/fields/spec.ts'
+import type { ValueOperator } from '../../protocol/lists/filter.ts'
 import type { ActionCreateOf, ActionInput } from './action.ts'
 import type { RelatedPath } from './list-options.ts'
 import type { OwnPrincipal } from './own-principal.ts'
@@ -42,7 +43,7 @@ interface KeyOption {
 /** A condition of a filter: a value, `null`, or operators, `{ gte: 3, lt: 9 }`. */
 type Condition<V> =
   | V
-  | ({ readonly [O in 'ne' | 'gt' | 'gte' | 'lt' | 'lte']?: NonNullable<V> } & {
+  | ({ readonly [O in ValueOperator]?: NonNullable<V> } & {
       readonly in?: readonly NonNullable<V>[]
       readonly null?: boolean
       readonly prefix?: string

@@ -59,6 +59,9 @@ export const OPERATORS = {
   null: { sql: 'IS NULL', words: 'is null', selects: '`true`: null; `false`: any other value' },
 } as const satisfies Readonly<Record<string, FilterOperator>>
 
+/** The operators that compare with one value, and have brackets. */
+export type ValueOperator = Exclude<keyof typeof OPERATORS, 'eq' | 'in' | 'null'>
+
 /** The operators with their rows. */
 export const operatorRows: readonly (readonly [name: string, FilterOperator])[] =
   Object.entries(OPERATORS)
