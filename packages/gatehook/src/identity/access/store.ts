@@ -1,6 +1,6 @@
 /** SQL of customers and keys. */
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
-import { join, raw, sql } from '../../platform/storage/sql.ts'
+import { assignments, insertInto, raw, sql } from '../../platform/storage/sql.ts'
 import { INSTALLATION_SCOPES } from './administration.ts'
 import { selectOfCustomer } from './customer-reader.ts'
 import { apiKeys } from './tables.ts'
@@ -53,10 +53,7 @@ export async function insertCustomer(
   tx: Tx,
   row: Pick<CustomerRow, 'id' | 'name' | 'contact_email' | 'external_id' | 'created_at'>,
 ): Promise<boolean> {
-  const count = await tx.run(sql`INSERT INTO gh_customers
-      (id, name, contact_email, external_id, created_at)
-    VALUES (${row.id}, ${row.name}, ${row.contact_email}, ${row.external_id}, ${row.created_at})
-    ON CONFLICT (id) DO NOTHING`)
+  const count = await tx.run(sql`${insertInto('gh_customers', row)} ON CONFLICT (id) DO NOTHING`)
   return count === 1
 }
 
@@ -111,18 +108,16 @@ export async function lockKey(tx: Tx, id: string): Promise<KeyRow | undefined> {
       AND ${raw(selectOfCustomer('no', 'customer'))} IS NOT NULL`)
 }
 
-export const insertKey = (tx: Tx, { scope, ...cells }: KeyRow) =>
-  tx.run(sql`INSERT INTO gh_api_keys (scope, ${raw(Object.keys(cells).join(', '))})
-    VALUES (${scope}, ${join(Object.values(cells))})`)
+export const insertKey = (tx: Tx, row: KeyRow) => tx.run(insertInto('gh_api_keys', row))
 
 export const setHint = (tx: Tx, { scope, id }: KeyPlace, hint: string) =>
   tx.run(sql`UPDATE gh_api_keys SET hint = ${hint} WHERE scope = ${scope} AND id = ${id}`)
 
 /** Stores cells of the settings of a key, of which there may be none. */
 export async function updateKey(tx: Tx, { scope, id }: KeyPlace, cells: Row): Promise<void> {
-  const changes = Object.entries(cells).map(([name, cell]) => sql`${raw(name)} = ${cell}`)
-  if (changes.length === 0) return
-  await tx.run(sql`UPDATE gh_api_keys SET ${join(changes)} WHERE scope = ${scope} AND id = ${id}`)
+  if (Object.keys(cells).length === 0) return
+  await tx.run(sql`UPDATE gh_api_keys SET ${assignments(cells)}
+    WHERE scope = ${scope} AND id = ${id}`)
 }
 
 export const markRevoked = (tx: Tx, { scope, id }: KeyPlace, now: number) =>

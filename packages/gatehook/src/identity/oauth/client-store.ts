@@ -3,7 +3,7 @@
 import { selectTargets } from '../../history/audit/reader.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
-import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
+import { insertInto, join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
 import { customerOf, selectOfCustomer } from '../access/customer-reader.ts'
 import type { CreatedCredential } from '../access/key-reader.ts'
 import type { IdTokenAlgorithm } from '../tokens/id-token.ts'
@@ -40,10 +40,14 @@ export interface ClientRow extends Row {
 /** The condition that the customer of a client, if it has one, exists and is not being deleted. */
 const HAS_CUSTOMER = `(customer IS NULL OR ${selectOfCustomer('no', 'customer')} IS NOT NULL)`
 
+const COLUMNS = [
+  ...['client_id', 'scope', 'customer', 'mode', 'name', 'redirect_uris', 'scopes', 'grant_types'],
+  ...['public', 'jwks', 'jwks_uri', 'require_client_auth_on_refresh', 'first_party'],
+  ...['id_token_signed_response_alg', 'source', 'blocked', 'used_at', 'created_at'],
+]
+
 const byId = prepareStatement(
-  `SELECT client_id, scope, customer, mode, name, redirect_uris, scopes, grant_types, public,
-   jwks, jwks_uri, require_client_auth_on_refresh, first_party,
-   id_token_signed_response_alg, source, blocked, used_at, created_at
+  `SELECT ${COLUMNS.join(', ')}
    FROM gh_clients WHERE client_id = ? AND deleted_at IS NULL AND ${HAS_CUSTOMER}`,
 )
 const redirectUrisById = prepareStatement(
@@ -75,11 +79,8 @@ interface ClientWithCustomerRow extends ClientRow {
 
 /** Returns a client; undefined if it was deleted, or if its customer was or is being deleted. */
 export const findClientWithCustomer = (from: Reader, id: string) =>
-  from.get<ClientWithCustomerRow>(sql`SELECT a.client_id, a.scope, a.customer, a.mode,
-    a.name, a.redirect_uris, a.scopes, a.grant_types, a.public, a.jwks, a.jwks_uri,
-    a.require_client_auth_on_refresh, a.first_party, a.id_token_signed_response_alg,
-    a.source, a.blocked, a.used_at, a.created_at,
-    c.suspended
+  from.get<ClientWithCustomerRow>(sql`SELECT
+    ${raw(COLUMNS.map((name) => `a.${name}`).join(', '))}, c.suspended
     FROM gh_clients a LEFT JOIN ${raw(customerOf('a.customer'))}
     WHERE a.client_id = ${id} AND a.deleted_at IS NULL
       AND (a.customer IS NULL OR c.id IS NOT NULL)`)
@@ -123,16 +124,7 @@ export async function countClients(from: Reader, scope: number): Promise<number>
   return Number(row?.total)
 }
 
-export const insertClient = (tx: Tx, row: ClientRow) =>
-  tx.run(sql`INSERT INTO gh_clients (client_id, scope, customer, mode, name, redirect_uris, scopes,
-    grant_types, public, jwks, jwks_uri, require_client_auth_on_refresh, first_party,
-    id_token_signed_response_alg, source, blocked, created_at)
-    VALUES (${row.client_id}, ${row.scope}, ${row.customer}, ${row.mode}, ${row.name},
-            ${row.redirect_uris}, ${row.scopes}, ${row.grant_types}, ${row.public}, ${row.jwks},
-            ${row.jwks_uri},
-            ${row.require_client_auth_on_refresh}, ${row.first_party},
-            ${row.id_token_signed_response_alg}, ${row.source}, ${row.blocked},
-            ${row.created_at})`)
+export const insertClient = (tx: Tx, row: ClientRow) => tx.run(insertInto('gh_clients', row))
 
 /** How long a client that registered itself exists without use (§16.5). */
 const UNUSED_MS = 90 * 86_400_000

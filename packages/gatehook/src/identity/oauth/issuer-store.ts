@@ -4,7 +4,7 @@ import { createLookupCache } from '../../kernel/lookup-cache.ts'
 import type { Mode, Scope } from '../../kernel/principal.ts'
 import type { CustomerPlace } from '../../platform/storage/customer-rows.ts'
 import type { Database, Reader, Row, Tx } from '../../platform/storage/database.ts'
-import { join, prepareStatement, sql } from '../../platform/storage/sql.ts'
+import { insertInto, join, prepareStatement, sql } from '../../platform/storage/sql.ts'
 import type { ClientPermissions } from '../tokens/api.ts'
 import type { IssuerRule } from './issuer-rules.ts'
 import type { AssertionKeys } from './key-set.ts'
@@ -44,10 +44,7 @@ const byIssuer = prepareStatement(`SELECT ${COLUMNS} FROM gh_issuers WHERE issue
 
 export const lockIssuer = (tx: Tx, id: string) => tx.lock<IssuerRow>(byId([id]))
 
-export const insertIssuer = (tx: Tx, row: IssuerRow) =>
-  tx.run(sql`INSERT INTO gh_issuers (id, issuer, jwks, jwks_uri, reuse, owners, created_at)
-    VALUES (${row.id}, ${row.issuer}, ${row.jwks}, ${row.jwks_uri}, ${row.reuse}, ${row.owners},
-            ${row.created_at})`)
+export const insertIssuer = (tx: Tx, row: IssuerRow) => tx.run(insertInto('gh_issuers', row))
 
 export const updateIssuer = (tx: Tx, row: IssuerRow) =>
   tx.run(sql`UPDATE gh_issuers SET jwks = ${row.jwks}, jwks_uri = ${row.jwks_uri},

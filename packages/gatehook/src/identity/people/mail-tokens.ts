@@ -5,7 +5,7 @@
 import type { Random } from '../../kernel/random.ts'
 import { sha256 } from '../../kernel/secret.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
-import { sql } from '../../platform/storage/sql.ts'
+import { insertInto, sql } from '../../platform/storage/sql.ts'
 
 const TOKEN_BYTES = 32
 const TOKEN_LIFE_MS = 3_600_000
@@ -38,10 +38,8 @@ export async function insertMailToken(
   nowMs: number,
 ): Promise<string> {
   const token = random.bytes(TOKEN_BYTES).toString('base64url')
-  await tx.run(sql`INSERT INTO gh_mail_tokens (hash, purpose, resource, folded, namespace,
-    person, revision, body, created_at, expires_at)
-    VALUES (${sha256(token)}, ${row.purpose}, ${row.resource}, ${row.folded}, ${row.namespace},
-            ${row.person}, ${row.revision}, ${row.body}, ${nowMs}, ${nowMs + TOKEN_LIFE_MS})`)
+  const times = { created_at: nowMs, expires_at: nowMs + TOKEN_LIFE_MS }
+  await tx.run(insertInto('gh_mail_tokens', { hash: sha256(token), ...row, ...times }))
   return token
 }
 

@@ -7,7 +7,7 @@ import { Failure } from '../../kernel/failure.ts'
 import { isMailAddress } from '../../platform/mail/message.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
-import { sql } from '../../platform/storage/sql.ts'
+import { insertInto, sql } from '../../platform/storage/sql.ts'
 import { type Answer, type Call, json, noContent, type Route } from '../../protocol/http/call.ts'
 import { implement } from '../../protocol/http/operation.ts'
 import type { Administration } from '../access/administration.ts'
@@ -34,21 +34,17 @@ interface OperatorPasskeyRow extends Row, CreatedPasskey {
   readonly last_used_at: number | null
 }
 
+const SELECT_PASSKEYS = sql`SELECT id, operator, credential, public_key, counter, transports,
+  created_at, last_used_at FROM gh_operator_passkeys`
+
 const listPasskeys = (from: Reader, operator: string) =>
-  from.all<OperatorPasskeyRow>(sql`SELECT id, operator, credential, public_key, counter, transports,
-    created_at, last_used_at FROM gh_operator_passkeys WHERE operator = ${operator} ORDER BY id`)
+  from.all<OperatorPasskeyRow>(sql`${SELECT_PASSKEYS} WHERE operator = ${operator} ORDER BY id`)
 
 const findPasskey = (from: Reader, credential: string) =>
-  from.get<OperatorPasskeyRow>(sql`SELECT id, operator, credential, public_key, counter,
-    transports, created_at, last_used_at FROM gh_operator_passkeys
-    WHERE credential = ${credential}`)
+  from.get<OperatorPasskeyRow>(sql`${SELECT_PASSKEYS} WHERE credential = ${credential}`)
 
 const insertPasskey = (tx: Tx, row: CreatedPasskey & { readonly operator: string }) =>
-  tx.run(sql`INSERT INTO gh_operator_passkeys (id, operator, credential, public_key, counter,
-    transports, created_at)
-    VALUES (${row.id}, ${row.operator}, ${row.credential}, ${row.public_key}, ${row.counter},
-            ${row.transports}, ${row.created_at})
-    ON CONFLICT (credential) DO NOTHING`)
+  tx.run(sql`${insertInto('gh_operator_passkeys', row)} ON CONFLICT (credential) DO NOTHING`)
 
 const usePasskey = (tx: Tx, row: OperatorPasskeyRow, newCounter: number, now: number) =>
   tx.run(sql`UPDATE gh_operator_passkeys SET counter = ${newCounter}, last_used_at = ${now}

@@ -1,7 +1,7 @@
 /** SQL of operators, their one-time links and their sessions. */
 import type { Role } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
-import { sql } from '../../platform/storage/sql.ts'
+import { insertInto, sql } from '../../platform/storage/sql.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import { selectCustomerNo } from '../access/customer-reader.ts'
 
@@ -73,10 +73,7 @@ export const hasOperator = async (from: Reader): Promise<boolean> =>
   (await from.get(sql`SELECT 1 AS operator FROM gh_operators LIMIT 1`)) !== undefined
 
 export const insertOperator = (tx: Tx, row: NewOperator, identity?: ProviderIdentity) =>
-  tx.run(sql`INSERT INTO gh_operators (id, email, folded, password, role, disabled, created_at,
-    issuer, subject)
-    VALUES (${row.id}, ${row.email}, ${row.folded}, ${row.password}, ${row.role}, ${row.disabled},
-            ${row.created_at}, ${identity?.issuer ?? null}, ${identity?.subject ?? null})
+  tx.run(sql`${insertInto('gh_operators', { ...row, ...identity })}
     ON CONFLICT (issuer, subject) DO NOTHING`)
 
 export const updateOperator = (
@@ -126,8 +123,7 @@ interface LinkRow extends Row {
 }
 
 export const insertLink = (tx: Tx, row: LinkRow & { hash: Uint8Array; expires_at: number }) =>
-  tx.run(sql`INSERT INTO gh_console_links (hash, id, operator, expires_at)
-    VALUES (${row.hash}, ${row.id}, ${row.operator}, ${row.expires_at})`)
+  tx.run(insertInto('gh_console_links', row))
 
 /** Deletes a valid link and returns it: of concurrent requests with one link, one gets it. */
 export const takeLink = (tx: Tx, hash: Uint8Array, now: number) =>
@@ -177,12 +173,7 @@ export const insertSession = (
     readonly hash: Uint8Array
     readonly created_at: number
   },
-) =>
-  tx.run(sql`INSERT INTO gh_console_sessions (hash, id, operator, link, address, verified,
-    created_at, last_used_at, expires_at, ends_at, provider_tokens, claims_read_at)
-    VALUES (${row.hash}, ${row.id}, ${row.operator}, ${row.link}, ${row.address}, ${row.verified},
-            ${row.created_at}, ${row.created_at}, ${row.expires_at}, ${row.ends_at},
-            ${row.provider_tokens}, ${row.claims_read_at})`)
+) => tx.run(insertInto('gh_console_sessions', { ...row, last_used_at: row.created_at }))
 
 /** Begins to read the groups of a session; false if another node does, or has. */
 export const claimReading = async (

@@ -1,6 +1,6 @@
 /** SQL of the passkeys of persons. */
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
-import { sql } from '../../platform/storage/sql.ts'
+import { insertInto, sql } from '../../platform/storage/sql.ts'
 import type { CreatedPasskey } from './passkey-enrolment.ts'
 
 export interface PasskeyRow extends Row, CreatedPasskey {
@@ -9,22 +9,18 @@ export interface PasskeyRow extends Row, CreatedPasskey {
   readonly scope: number
 }
 
+const selectPasskeys = (resource: string) => sql`SELECT id, resource, person, scope, credential,
+  public_key, counter, transports, created_at FROM gh_passkeys WHERE resource = ${resource}`
+
 export const listPasskeys = (from: Reader, resource: string, person: number) =>
-  from.all<PasskeyRow>(sql`SELECT id, resource, person, scope, credential, public_key, counter,
-    transports, created_at FROM gh_passkeys WHERE resource = ${resource} AND person = ${person}`)
+  from.all<PasskeyRow>(sql`${selectPasskeys(resource)} AND person = ${person}`)
 
 export const findPasskey = (from: Reader, resource: string, credential: string) =>
-  from.get<PasskeyRow>(sql`SELECT id, resource, person, scope, credential, public_key, counter,
-    transports, created_at FROM gh_passkeys
-    WHERE credential = ${credential} AND resource = ${resource}`)
+  from.get<PasskeyRow>(sql`${selectPasskeys(resource)} AND credential = ${credential}`)
 
 /** Returns 0 if the credential is stored already. */
 export const insertPasskey = (tx: Tx, row: PasskeyRow) =>
-  tx.run(sql`INSERT INTO gh_passkeys (id, resource, person, scope, credential, public_key, counter,
-    transports, created_at)
-    VALUES (${row.id}, ${row.resource}, ${row.person}, ${row.scope}, ${row.credential},
-            ${row.public_key}, ${row.counter}, ${row.transports}, ${row.created_at})
-    ON CONFLICT (credential) DO NOTHING`)
+  tx.run(sql`${insertInto('gh_passkeys', row)} ON CONFLICT (credential) DO NOTHING`)
 
 /** Stores a use; returns 0 if the passkey was deleted, or used meanwhile. */
 export const usePasskey = (

@@ -6,7 +6,7 @@ import {
   type Row,
   type Tx,
 } from '../../platform/storage/database.ts'
-import { join, prepareStatement, sql } from '../../platform/storage/sql.ts'
+import { insertInto, join, prepareStatement, sql } from '../../platform/storage/sql.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import { customerOf, selectOfCustomer } from '../access/customer-reader.ts'
 import { INSTALLATION, type NameReach } from './namespace.ts'
@@ -82,12 +82,7 @@ export async function holdCredential(tx: Tx, resource: string, id: number) {
 }
 
 export const insertCredential = (tx: Tx, row: Omit<CredentialRow, 'disabled'>) =>
-  tx.run(sql`INSERT INTO gh_people (resource, id, scope, customer, mode, name, username, folded,
-    namespace, password, role, scopes, created_at, revision, confirmed)
-    VALUES (${row.resource}, ${row.id}, ${row.scope}, ${row.customer}, ${row.mode},
-            ${row.name}, ${row.username}, ${row.folded}, ${row.namespace}, ${row.password},
-            ${row.role}, ${row.scopes}, ${row.created_at}, ${row.revision},
-            ${row.confirmed})`)
+  tx.run(insertInto('gh_people', row))
 
 export const updateCredential = (
   tx: Tx,

@@ -1,7 +1,7 @@
 /** SQL of signing keys. Their content is `signing-keys.ts`. */
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { claimSetting, deleteSetting, lockSetting } from '../../platform/storage/settings.ts'
-import { sql } from '../../platform/storage/sql.ts'
+import { insertInto, sql } from '../../platform/storage/sql.ts'
 
 /** A setting whose row the first key inserts, and that later keys lock. */
 const LOCK_SETTING = 'signing_key'
@@ -34,12 +34,7 @@ export const listSigningKeys = (from: Reader) =>
     FROM gh_signing_keys ORDER BY signs_from, created_at, kid`)
 
 export const insertSigningKey = (tx: Tx, row: SigningKeyRow) =>
-  tx.run(sql`INSERT INTO gh_signing_keys (kid, public_jwk, encrypted_private_jwk,
-    rsa_public_jwk, encrypted_rsa_jwk, assertion_public_jwk, encrypted_assertion_jwk,
-    created_at, signs_from)
-    VALUES (${row.kid}, ${row.public_jwk}, ${row.encrypted_private_jwk}, ${row.rsa_public_jwk},
-            ${row.encrypted_rsa_jwk}, ${row.assertion_public_jwk},
-            ${row.encrypted_assertion_jwk}, ${row.created_at}, ${row.signs_from})`)
+  tx.run(insertInto('gh_signing_keys', row))
 
 export const deleteAllKeys = (tx: Tx) => tx.run(sql`DELETE FROM gh_signing_keys`)
 

@@ -2,7 +2,7 @@
 import { customerOf } from '../../identity/access/customer-reader.ts'
 import type { Mode } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
-import { raw, sql } from '../../platform/storage/sql.ts'
+import { insertInto, raw, sql } from '../../platform/storage/sql.ts'
 
 /** The rights of a link, and of the session that it opens. */
 interface PortalGrant {
@@ -24,11 +24,7 @@ export interface PortalLinkRow extends Row, PortalGrant {
 }
 
 export const insertLink = (tx: Tx, row: PortalLinkRow & { readonly hash: Uint8Array }) =>
-  tx.run(sql`INSERT INTO gh_portal_links (hash, id, scope, customer, mode, can, email, return_url,
-    operator, created_at, expires_at)
-    VALUES (${row.hash}, ${row.id}, ${row.scope}, ${row.customer}, ${row.mode}, ${row.can},
-            ${row.email}, ${row.return_url}, ${row.operator}, ${row.created_at},
-            ${row.expires_at})`)
+  tx.run(insertInto('gh_portal_links', row))
 
 export async function countLinks(from: Reader, scope: number, now: number): Promise<number> {
   const row = await from.get(sql`SELECT COUNT(*) AS total FROM gh_portal_links
@@ -62,11 +58,7 @@ export interface PortalSession extends PortalGrant {
 type NewPortalSession = PortalSession & { readonly hash: Uint8Array; readonly address: string }
 
 export const insertSession = (tx: Tx, row: NewPortalSession) =>
-  tx.run(sql`INSERT INTO gh_portal_sessions (hash, id, scope, customer, mode, kind, subject,
-    revision, can, email, return_url, operator, address, created_at, expires_at)
-    VALUES (${row.hash}, ${row.id}, ${row.scope}, ${row.customer}, ${row.mode}, ${row.kind},
-            ${row.subject}, ${row.revision}, ${row.can}, ${row.email}, ${row.return_url},
-            ${row.operator}, ${row.address}, ${row.created_at}, ${row.expires_at})`)
+  tx.run(insertInto('gh_portal_sessions', row))
 
 /** A session with the columns of its customer. */
 export interface OpenPortalSession extends Row, PortalSession {

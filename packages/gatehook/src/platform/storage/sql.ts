@@ -2,9 +2,19 @@
  * Creates statements: the `sql` tag turns values into parameters, and `prepareStatement` serves
  * texts that run often. Only `raw` becomes part of the text; it never receives request data.
  */
-import type { Statement } from './database.ts'
+import sql, { join, raw, type Sql } from 'sql-template-tag'
+import type { Row, Statement } from './database.ts'
 
 export { default as sql, empty, join, raw, Sql } from 'sql-template-tag'
+
+/** Returns the INSERT of a row. Its members are columns; no request chooses their names. */
+export const insertInto = (table: string, row: Row): Sql =>
+  sql`INSERT INTO ${raw(table)} (${raw(Object.keys(row).join(', '))})
+    VALUES (${join(Object.values(row))})`
+
+/** Returns the assignments of an UPDATE: `name = 'a', mode = 'live'`. See `insertInto`. */
+export const assignments = (cells: Row): Sql =>
+  join(Object.entries(cells).map(([name, cell]) => sql`${raw(name)} = ${cell}`))
 
 export type PreparedStatement = (values: readonly unknown[]) => Statement
 
