@@ -72,7 +72,9 @@ async function fillPerson(service: TestApp, customer: string, word: string): Pro
   const shipped = await self.post('/api/v2/shipments', shipment, bearer)
   assert.equal(shipped.status, 200, shipped.text)
   await own.post('/api/v2/letters', { ...letter, weight: `${word} no number` })
-  for (const value of [bioOf(word), ...Object.values(VALUES[word]!)]) {
+  const { born, ...values } = VALUES[word]!
+  await own.post('/api/v2/pages', { letter_id: sent.id, number: [born] })
+  for (const value of [bioOf(word), ...Object.values(values)]) {
     await own.post('/api/v2/pages', { letter_id: sent.id, number: [value] })
     await self.get(`/nowhere/${encodeURIComponent(value)}`)
   }
@@ -188,6 +190,40 @@ for (const { name } of databases) {
     )
     await app.close()
     if (name === 'sqlite') assertNotInFiles(url, WORD)
+  })
+}
+
+for (const { name } of databases) {
+  test(`every value of a person with more than a part has is erased [${name}]`, async (t) => {
+    const service = await openService(t, name, { service: letterbox, env })
+    const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
+    const person = { given_name: 'Ann', interests: [], profile: { city: 'Bath' } }
+    const { body: member } = await service.post('/api/v2/members', {
+      ...{ ...person, email: 'ann@example.com' },
+    })
+    const addresses = Array.from({ length: 120 }, (_, n) => `${WORD} street ${n}`)
+    for (const [n, address] of addresses.entries()) {
+      const letter = { member_id: member.id, address, code: `code ${n}`, weight: 1 }
+      assert.equal((await service.post('/api/v2/letters', letter)).status, 201)
+      await service.get(`/api/v2/letters?q=${encodeURIComponent(address)}`)
+    }
+    await admin.get('/admin/requests') // writes the log of requests
+    const logged = async () => {
+      const requests = (await readAll(service.app.db)).get('gh_monitoring_requests') ?? []
+      return addresses.filter((address) => {
+        const sent = new RegExp(`${address.replaceAll(' ', '%20')}(?!\\d)`)
+        return requests.some((row) => sent.test(row))
+      })
+    }
+    if (name === 'postgres') assert.equal((await logged()).length, addresses.length)
+    const begun = await admin.delete(`/admin/users/${member.id}`)
+    assert.equal(begun.status, 202)
+    await service.app.erasure.runDue()
+    const [ended] = (await admin.get('/admin/audit?action=person.erased')).body.data
+    assert.equal(ended.detail.values_left, 0)
+    assert.deepEqual(rowsWith(await readAll(service.app.db), WORD), [])
+    await service.app.close()
+    if (name === 'sqlite') assertNotInFiles(service.url, WORD)
   })
 }
 

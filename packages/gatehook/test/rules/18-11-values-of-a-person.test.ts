@@ -69,24 +69,58 @@ test('a name that may be a word of others is found as a whole text, except in lo
   assert.equal(long.names('Dear york.of.penn, hello'), true)
 })
 
+const numbered = (count: number) => Array.from({ length: count }, (_, n) => `value number ${n}.`)
+
+test('each value is in one part, whatever the order in which they are found', () => {
+  const all = numbered(400)
+  const parts = new Map<string, number>()
+  let values = new PersonValues({ id: '1', resource: 'members' })
+  let part = 0
+  for (; part === 0 || values.hasNextPart; part++) {
+    if (part > 0) values.beginNextPart()
+    const order = part % 2 === 0 ? all : all.toReversed()
+    for (const value of order) {
+      values.add('other', value)
+      values = new PersonValues({ id: '1', resource: 'members' }, values.stored())
+    }
+    values.add('name', 'ann@example.com')
+    assert.equal(values.names('ann@example.com'), true)
+    for (const value of all) {
+      if (!values.mentions(value)) continue
+      assert.equal(parts.has(value), false, value)
+      parts.set(value, part)
+    }
+  }
+  assert.deepEqual([part, parts.size, values.left], [3, 400, 0])
+})
+
+test('an erasure has an end, and counts the values after its last part', () => {
+  const values = new PersonValues({ id: '1', resource: 'members' })
+  const all = numbered(6_010)
+  const collect = () => values.add('other', all)
+  let parts = 1
+  for (collect(); values.hasNextPart; parts++) {
+    values.beginNextPart()
+    collect()
+  }
+  assert.deepEqual([parts, values.left], [40, 10])
+})
+
 test('other values take no place of a sign-in name, and those without a place are counted', () => {
-  const values = valuesOf('other', ...Array.from({ length: 152 }, (_, n) => `value number ${n}.`))
+  const values = valuesOf('other', ...numbered(152))
   for (const name of ['first', 'former', 'last']) values.add('name', `${name}@example.com`)
   values.add('other', ['value number 151.', 'value number 3.'])
+  const found = () => numbered(152).filter((value) => values.mentions(value))
   for (const name of ['first', 'former', 'last']) {
     assert.equal(values.mentions(`GET /users?email=${name}%40example.com`), true, name)
   }
-  assert.equal(values.mentions('value number 149.'), true)
-  assert.equal(values.mentions('value number 150.'), false)
-  assert.equal(values.left, 2)
+  assert.deepEqual([found().length, values.left, values.hasNextPart], [150, 2, true])
   const continued = new PersonValues({ id: '1', resource: 'members' }, values.stored())
   assert.equal(continued.left, 2)
   continued.add(
     'name',
     Array.from({ length: 98 }, (_, n) => `name${n}@example.com`),
   )
-  assert.equal(continued.mentions('name96@example.com'), true)
-  assert.equal(continued.mentions('name97@example.com'), false)
   assert.equal(continued.left, 3)
 })
 
@@ -159,6 +193,11 @@ test('no word that a customer chooses equals a value in the data of others', () 
   }
   for (const value of ['ann@example.com', 'nettle street 5', '40954696475', 40_954_696_475]) {
     assert.equal(values.isDistinct(value), true, String(value))
+  }
+  const ids = ['key_0Vba5SkbQmWx8jRt2LpN4c', '2026-11-30', '2026-11-30T10:00:00.000Z']
+  values.add('other', ids)
+  for (const id of ids) {
+    assert.deepEqual([values.mentions(id), values.isDistinct(id)], [true, false], id)
   }
   assert.equal(values.isDistinct('Dear ann@example.com'), false)
 })

@@ -20,7 +20,7 @@ import { selectTerms } from './derived.ts'
 import { signInResource } from './directory.ts'
 import { withHidden } from './event-object.ts'
 import { ownerPathOf, owningField, wholeScope } from './ownership.ts'
-import { erasedFields, erasedMembers, personalNames } from './personal-fields.ts'
+import { erasedFields, erasedMembers, namesToErase, personalNames } from './personal-fields.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import { rowDecoder } from './shape.ts'
 import { stampFields } from './stamps.ts'
@@ -76,7 +76,7 @@ interface PersonalRows {
 export interface PersonalData {
   /** Of each resource whose rows belong to persons, that of persons first. */
   readonly rows: readonly PersonalRows[]
-  /** Reports the personal values of a row. */
+  /** Reports the personal values of a row that are not erased yet. */
   report(table: string, row: AnyRow, onValue: OnPersonalValue): void
   /**
    * Returns the object of an event once its person is erased; undefined: it belongs to others, or
@@ -130,12 +130,20 @@ export function createPersonalData(catalog: Catalog, keys: MacKeys): PersonalDat
       .filter((owner) => owner !== undefined)
     const isOfPerson = owners.length > 0 ? owners.includes(id) : subject === String(id)
     if (!isOfPerson) return undefined
-    reportValues({ fields: specs }, object, onValue)
-    return withMembers(
-      text,
-      object,
-      toWire(specs, erasedMembers(specs, object, numberOf(keys.current, people.name, id))),
-    )
+    const n = numberOf(keys.current, people.name, id)
+    const erased = toWire(specs, erasedMembers(specs, object, n))
+    for (const name of personalNames(specs)) {
+      if (!isSameValue(object[name], erased[name])) onValue('other', object[name])
+    }
+    return withMembers(text, object, erased)
+  }
+  /** Reports the values of a row in the form of JSON, which copies of it have. */
+  const reportRow = (definition: ResourceDefinition, row: AnyRow, onValue: OnPersonalValue) => {
+    const wire = toWire(definition.fields, row)
+    const n = numberOf(keys.current, definition.name, row.id as RowId)
+    for (const name of namesToErase(definition, row, n)) {
+      onValue(name === definition.signsIn?.username ? 'name' : 'other', wire[name])
+    }
   }
   return {
     rows: ordered.map(({ name }) => rowsOf(catalog, catalog.entries.get(name)!, keys)),
@@ -169,21 +177,6 @@ export function createPersonalData(catalog: Catalog, keys: MacKeys): PersonalDat
       const declared = jobs.find(({ kind, name }) => kind === 'job' && name === job.name)
       return declared && eraseMembers(declared.input, person, job, onValue)
     },
-  }
-}
-
-/** Reports the values of a row in the form of JSON, which copies of it have. */
-const reportRow = (definition: ResourceDefinition, row: AnyRow, onValue: OnPersonalValue): void =>
-  reportValues(definition, toWire(definition.fields, row), onValue)
-
-function reportValues(
-  { fields, signsIn }: Pick<ResourceDefinition, 'fields'> & Partial<ResourceDefinition>,
-  object: AnyRow,
-  onValue: OnPersonalValue,
-): void {
-  const username = signsIn?.username
-  for (const name of personalNames(fields, username)) {
-    onValue(name === username ? 'name' : 'other', object[name])
   }
 }
 

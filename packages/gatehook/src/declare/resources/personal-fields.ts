@@ -30,17 +30,35 @@ export function erasedMembers(specs: FieldSpecs, object: AnyRow, n: number): Any
   return Object.fromEntries(names.map((name) => [name, erasedValue(specs[name]!, n, false)]))
 }
 
-/** Returns the fields of a row that erasure changes, with their new values. */
-export function erasedFields(definition: ResourceDefinition, row: AnyRow, n: number): AnyRow {
-  const { fields, signsIn, unique } = definition
+/** Returns the values that replace the personal ones of a row, without computed ones. */
+function placeholdersOf(
+  { fields, signsIn, unique }: ResourceDefinition,
+  row: AnyRow,
+  n: number,
+): AnyRow {
   const inTuples = new Set(unique.flat())
-  const erased: AnyRow = { ...row }
+  const placeholders: AnyRow = {}
   for (const name of personalNames(fields, signsIn?.username)) {
     const spec = fields[name]!
     if (!Object.hasOwn(row, name) || spec.computed !== undefined) continue
     const isUnique = spec.unique === true || inTuples.has(name) || name === signsIn?.username
-    erased[name] = erasedValue(spec, n, isUnique)
+    placeholders[name] = erasedValue(spec, n, isUnique)
   }
+  return placeholders
+}
+
+/** Returns the names of the personal fields of a row that are not erased yet. */
+export function namesToErase(definition: ResourceDefinition, row: AnyRow, n: number): string[] {
+  const placeholders = placeholdersOf(definition, row, n)
+  return personalNames(definition.fields, definition.signsIn?.username).filter(
+    (name) => !Object.hasOwn(placeholders, name) || !isSameValue(row[name], placeholders[name]),
+  )
+}
+
+/** Returns the fields of a row that erasure changes, with their new values. */
+export function erasedFields(definition: ResourceDefinition, row: AnyRow, n: number): AnyRow {
+  const { fields, signsIn } = definition
+  const erased: AnyRow = { ...row, ...placeholdersOf(definition, row, n) }
   rowComputer(definition, true)(erased)
   const written = [...personalNames(fields, signsIn?.username), ...storedComputations(definition)]
   return Object.fromEntries(

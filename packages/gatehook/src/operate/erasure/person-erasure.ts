@@ -31,6 +31,7 @@ import {
   ATTEMPTS,
   decodeState,
   encodeState,
+  SETTLE_MS,
   TIMEOUT_MS,
   type WalkState,
   walkSteps,
@@ -42,6 +43,8 @@ const JOB = 'erase_person'
  * Rows that others write go on to mention common values, so that the passes have an end.
  */
 const LAST_PASS = 3
+/** The passes of a part that others follow: it collects, and erases in the data of others. */
+const LAST_PASS_OF_PART = 1
 
 export interface PersonErasureDeps extends PersonStepDeps {
   readonly admin: Administration
@@ -54,6 +57,8 @@ export interface PersonErasureDeps extends PersonStepDeps {
 /** The input of a job. */
 interface ErasureInput extends PersonPlace, WalkState {
   readonly values: StoredPersonValues
+  /** Whether the values that this pass erases are followed by others, which the data still has. */
+  readonly isPart?: boolean
   readonly warrant?: ClearingWarrant | undefined
   readonly erased?: ErasedCounts
 }
@@ -124,7 +129,7 @@ async function runErasure(
   const { directory, admin } = deps
   const { clock } = admin
   const { scope, id, values: stored, warrant, ...rest } = decodeState<ErasureInput>(input)
-  const { erased = {}, ...state } = rest
+  const { erased = {}, isPart = false, ...state } = rest
   const { resource } = directory
   const values = new PersonValues({ id: String(id), resource }, stored)
   const person = { scope, id }
@@ -132,7 +137,8 @@ async function runErasure(
   const stepsOf = state.pass === 0 ? collectingSteps : erasingSteps
   const place = placeOf(person, customer!)
   const others = { ...(await findCustomer(deps.db, DEFAULT_CUSTOMER))!, hasUnowned: true }
-  const steps = stepsOf({ ...deps, warrant }, person, { place, others, values }).map((step) => ({
+  const places = { place, others, values, isPart }
+  const steps = stepsOf({ ...deps, warrant }, person, places).map((step) => ({
     ...step,
     async slice(position: Parameters<typeof step.slice>[0]) {
       const result = await step.slice(position)
@@ -140,11 +146,19 @@ async function runErasure(
       return result
     },
   }))
-  const next = await walkSteps(steps, state, { clock, signal, lastPass: LAST_PASS })
-  if (next) {
+  const next = await walkSteps(steps, state, {
+    ...{ clock, signal, lastPass: isPart ? LAST_PASS_OF_PART : LAST_PASS },
+    settleMs: stored.part === 0 ? SETTLE_MS : 0,
+  })
+  if (!next && isPart) values.beginNextPart()
+  if (next || isPart) {
+    const rest: Pick<ErasureInput, 'isPart'> & WalkState = {
+      ...(next ?? { pass: 0, changed: 0 }),
+      isPart: state.pass === 0 ? values.hasNextPart : isPart,
+    }
     return new Continuation(
       clock.now(),
-      encodeState({ ...person, ...next, values: values.stored(), warrant, erased }),
+      encodeState({ ...person, ...rest, values: values.stored(), warrant, erased }),
     )
   }
   await end(deps, person, job, { erased, values_left: values.left })

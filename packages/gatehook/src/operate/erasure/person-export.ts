@@ -23,6 +23,7 @@ import {
   type PersonStepDeps,
   placeOf,
   recordedEvent,
+  recordedJob,
   rowPages,
 } from './person-steps.ts'
 import { PersonValues } from './person-values.ts'
@@ -76,11 +77,7 @@ async function* readLines(
     if (table === events) {
       return (await personal.eraseEvent(db, person, recordedEvent(row), findings)) !== undefined
     }
-    const { name, input, subject } = row
-    if (table === jobs) {
-      const job = { name: String(name), text: String(input), subject: subject as string | null }
-      return personal.eraseInput(person, job, ignore) !== undefined
-    }
+    if (table === jobs) return personal.eraseInput(person, recordedJob(row), ignore) !== undefined
     return table.ofPerson!.isOf(row, trace)
   }
   const exported = tables.filter((table) => table.ofPerson && isExported(table))

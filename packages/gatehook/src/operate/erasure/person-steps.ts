@@ -1,7 +1,8 @@
 /**
- * The steps of the erasure of a person (§18.11). The first pass collects the personal values of
- * rows and events of the person. The later ones erase: rows, events and inputs by their owner;
- * logs, mail and stored responses also by the values that they mention.
+ * The steps of the erasure of a person (§18.11). The first pass collects personal values of rows,
+ * events and inputs of the person. The later ones erase: rows, events and inputs by their owner,
+ * once all values were collected; logs, mail and stored responses also by the values that they
+ * mention.
  */
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { PersonalData, PersonPlace } from '../../declare/resources/personal-data.ts'
@@ -58,6 +59,8 @@ interface ErasurePlaces {
   /** The rows of the default customer, of operators, and of callers that were not identified. */
   readonly others: OwnedPlace
   readonly values: PersonValues
+  /** Whether other values are yet to be collected, so that rows, events and inputs stay. */
+  readonly isPart: boolean
 }
 
 /** A row of a table by its columns. */
@@ -105,7 +108,6 @@ export function collectingSteps(
   { place, values }: ErasurePlaces,
 ): WalkStep[] {
   const onValue = values.add.bind(values)
-  const pages = rowPages(db, place, events)
   return [
     ...personal.rows.map((rows) =>
       ownedStep(db, person, rows, async (id) => {
@@ -114,18 +116,34 @@ export function collectingSteps(
         return false
       }),
     ),
-    {
-      name: events.name,
-      async slice(position) {
-        const page = await pages(position)
-        for (const row of page.rows) {
-          await nextTick() // an object has up to 256 KiB
-          await personal.eraseEvent(db, person, recordedEvent(row), values)
-        }
-        return { changed: 0, next: page.next }
-      },
-    },
+    collectingStep(db, place, events, (row) =>
+      personal.eraseEvent(db, person, recordedEvent(row), values),
+    ),
+    collectingStep(db, place, jobs, async (row) =>
+      personal.eraseInput(person, recordedJob(row), onValue),
+    ),
   ]
+}
+
+/** Walks the rows of a table without a change. */
+function collectingStep(
+  db: Database,
+  place: OwnedPlace,
+  table: OwnedTable,
+  visit: (row: NamedCells) => Promise<unknown>,
+): WalkStep {
+  const pages = rowPages(db, place, table)
+  return {
+    name: table.name,
+    async slice(position) {
+      const page = await pages(position)
+      for (const row of page.rows) {
+        await nextTick() // its texts have up to 256 KiB
+        await visit(row)
+      }
+      return { changed: 0, next: page.next }
+    },
+  }
 }
 
 /** Walks the rows of the person in a resource; `visit` returns whether it changed the row. */
@@ -153,21 +171,29 @@ export const recordedEvent = ({ type, collection, shape, object, subject }: Name
   subject: subject as string | null,
 })
 
+export const recordedJob = ({ name, input, subject }: NamedCells) => ({
+  name: String(name),
+  text: String(input),
+  subject: subject as string | null,
+})
+
 /** Returns the steps that erase the person, in the order in which later ones need the values. */
 export function erasingSteps(
   deps: PersonErasingDeps,
   person: PersonPlace,
-  { place, others, values }: ErasurePlaces,
+  places: ErasurePlaces,
 ): WalkStep[] {
   const { db, personal, tables, trail, warrant } = deps
+  const { place, values, isPart } = places
+  const ownRows = personal.rows.map((rows) =>
+    ownedStep(db, person, rows, (id) => db.write((tx) => rows.erase(tx, person, id))),
+  )
   return [
-    ...personal.rows.map((rows) =>
-      ownedStep(db, person, rows, (id) => db.write((tx) => rows.erase(tx, person, id))),
-    ),
+    ...(isPart ? [] : ownRows),
     // Before the events: one that a node records meanwhile is found there.
     rowStep(db, place, emissions, async (row) => erasedEmission(values, row)),
-    rowStep(db, place, events, (row) => erasedEvent(deps, person, values, row)),
-    rowStep(db, place, jobs, async (row) => erasedJob(deps, person, values, row)),
+    rowStep(db, place, events, (row) => erasedEvent(deps, person, places, row)),
+    rowStep(db, place, jobs, async (row) => erasedJob(deps, person, places, row)),
     rowStep(db, place, idempotencyRecords, async (row) => erasedResponse(deps, values, row)),
     rowStep(db, place, steps, (row) => erasedStep(db, person, row)),
     {
@@ -181,7 +207,7 @@ export function erasingSteps(
       }),
       name: `${auditTrail.name} details`,
     },
-    ...tables.flatMap((table) => tableSteps(deps, table, { place, others, values })),
+    ...tables.flatMap((table) => tableSteps(deps, table, places)),
   ]
 }
 
@@ -241,11 +267,12 @@ function rowStep(
 async function erasedEvent(
   deps: PersonStepDeps,
   person: PersonPlace,
-  values: PersonValues,
+  { values, isPart }: ErasurePlaces,
   row: NamedCells,
 ): Promise<RowErasure | undefined> {
   const event = recordedEvent(row)
   const declared = await deps.personal.eraseEvent(deps.db, person, event, values)
+  if (isPart && declared !== undefined) return undefined
   const isUndeclared = declared === undefined && event.collection === null
   const object = isUndeclared ? withoutValues(event.text, values) : (declared ?? event.text)
   if (object === event.text) return undefined
@@ -292,15 +319,17 @@ const withoutNames = (text: string, values: PersonValues): string =>
 function erasedJob(
   { personal }: PersonStepDeps,
   person: PersonPlace,
-  values: PersonValues,
-  { no, kind, name, input, subject, error }: NamedCells,
+  { values, isPart }: ErasurePlaces,
+  row: NamedCells,
 ): RowErasure | undefined {
+  const { no, kind, input, error } = row
   if (kind === 'erasure') return undefined
   if (MAIL_KINDS.some((mail) => mail === kind)) {
     return values.names(input, error) ? (tx) => removeJob(tx, Number(no)) : undefined
   }
-  const job = { name: String(name), text: String(input), subject: subject as string | null }
-  const erased = personal.eraseInput(person, job, values.add.bind(values)) ?? job.text
+  const job = recordedJob(row)
+  const declared = personal.eraseInput(person, job, values.add.bind(values))
+  const erased = isPart ? job.text : (declared ?? job.text)
   const message = values.mentions(error) ? null : (error as string | null)
   if (erased === job.text && message === error) return undefined
   return (tx) => replaceJobInput(tx, Number(no), erased, message)

@@ -9,6 +9,7 @@ import type { RowId } from '../../kernel/row-id.ts'
 import type { Value } from '../../platform/storage/database.ts'
 import type { PersonTrace } from '../../platform/storage/table.ts'
 import { Needles, unitsOf } from './needles.ts'
+import { NO_PART, type StoredValuePart, ValuePart } from './value-part.ts'
 
 interface ValueUse {
   readonly charactersMin: number
@@ -26,14 +27,17 @@ const USES = {
   logs: { charactersMin: 4, digitsMin: 10 },
   /** In its mail and stored responses, as words. */
   texts: { charactersMin: 10, digitsMin: 10 },
-  /** In rows of others, as a whole member: no word of an interface, as `order.created` is one. */
+  /** In rows of others, as a whole member: no id, no instant and no word of an interface. */
   rowsOfOthers: { charactersMin: 10, digitsMin: 10, isNoWord: true },
 } as const satisfies Readonly<Record<string, ValueUse>>
 
 /** Fewer digits in a word are a version. */
 const DIGITS_OF_NO_WORD = 3
+/** An id of the engine, a day or an instant, which identify no person. */
+const IDENTIFIES_NO_PERSON = /^(?:[a-z]+_[0-9a-z]{16,}|\d{4}-\d\d-\d\d(?:[t ][\d:.+-]+z?)?)$/i
 const isNoWord = (text: string): boolean =>
-  /[\s\u0080-\uffff]/.test(text) || text.replace(/\D/g, '').length >= DIGITS_OF_NO_WORD
+  !IDENTIFIES_NO_PERSON.test(text) &&
+  (/[\s\u0080-\uffff]/.test(text) || text.replace(/\D/g, '').length >= DIGITS_OF_NO_WORD)
 
 function countsIn(use: keyof typeof USES, value: string | number): boolean {
   const { charactersMin, digitsMin, isNoWord: mustBeNoWord }: ValueUse = USES[use]
@@ -44,31 +48,35 @@ function countsIn(use: keyof typeof USES, value: string | number): boolean {
   return !mustBeNoWord || isNoWord(text)
 }
 
-/** The input of a job bounds them (64 KiB). */
+/** The input of a job has the values of a part. */
 const LENGTH_MAX = 80
-/** Sign-in names, former ones included. Other values take no place of theirs. */
+/** Values of a part: sign-in names, former ones included, and others. */
 const NAMES_MAX = 100
 const OTHERS_MAX = 150
-/** Values that found no place are counted by a short hash, up to this number. */
-const LEFT_MAX = 500
-const LEFT_HASH_CHARACTERS = 6
+/** Parts of an erasure: it searches for at most 4,000 names and 6,000 other values. */
+const PARTS_MAX = 40
 /** Rows that were deleted for good, by a hash of table and id; they have the rest of the input. */
 const FORMER_ROWS_MAX = 1_000
 const ROW_HASH_CHARACTERS = 12
 
 /** The values as the input of a job stores them. */
 export interface StoredPersonValues {
+  /** From 0. */
+  readonly part: number
   /** Folded sign-in names, former ones included. */
-  readonly names: readonly string[]
+  readonly names: StoredValuePart
   /** Other folded values. */
-  readonly others: readonly string[]
+  readonly others: StoredValuePart
   /** Hashes of rows of the person that were deleted for good. */
   readonly formerRows: readonly string[]
-  /** Hashes of values that the erasure does not search for. */
-  readonly left: readonly string[]
 }
 
-const NO_VALUES: StoredPersonValues = { names: [], others: [], formerRows: [], left: [] }
+const NO_VALUES: StoredPersonValues = {
+  part: 0,
+  names: NO_PART,
+  others: NO_PART,
+  formerRows: [],
+}
 
 const fold = (text: string): string => composeText(text).toLowerCase()
 
@@ -152,29 +160,42 @@ export class ValueSearch {
 export class PersonValues implements PersonTrace, PersonFindings {
   readonly id: string
   readonly resource: string
-  readonly #names: Set<string>
-  readonly #others: Set<string>
+  #part: number
+  #names: ValuePart
+  #others: ValuePart
   readonly #formerRows: Set<string>
   readonly #ofOthers = new Set<string>()
-  readonly #left: Set<string>
   /** The searches for the values, until one is added. */
   readonly #searches = new Map<'names' | 'mentions' | 'identifies', ValueSearch>()
 
   constructor(
     { id, resource }: Pick<PersonTrace, 'id' | 'resource'>,
-    { names, others, formerRows, left }: StoredPersonValues = NO_VALUES,
+    { part, names, others, formerRows }: StoredPersonValues = NO_VALUES,
   ) {
     this.id = id
     this.resource = resource
-    this.#names = new Set(names)
-    this.#others = new Set(others)
+    this.#part = part
+    this.#names = new ValuePart(NAMES_MAX, names)
+    this.#others = new ValuePart(OTHERS_MAX, others)
     this.#formerRows = new Set(formerRows)
-    this.#left = new Set(left)
   }
 
-  /** The number of values that the erasure does not search for; 500: as many, or more. */
+  /** The number of values that later parts search for, and none does after the last. */
   get left(): number {
-    return this.#left.size
+    return this.#names.left + this.#others.left
+  }
+
+  /** Whether this part is followed by another one. */
+  get hasNextPart(): boolean {
+    return this.left > 0 && this.#part + 1 < PARTS_MAX
+  }
+
+  /** Continues with the next part, whose values are to be collected. */
+  beginNextPart(): void {
+    this.#part += 1
+    this.#names = this.#names.next()
+    this.#others = this.#others.next()
+    this.#searches.clear()
   }
 
   /** Adds a text or number, or those in an array or object. */
@@ -186,17 +207,8 @@ export class PersonValues implements PersonTrace, PersonFindings {
     const text = String(value)
     const isLong = kind === 'name' && text.length >= USES.logs.charactersMin
     if (!isLong && !countsIn('logs', value)) return
-    const [set, most] =
-      kind === 'name' ? [this.#names, NAMES_MAX] : ([this.#others, OTHERS_MAX] as const)
-    const part = partOf(text)
-    if (set.has(part)) return
-    if (set.size >= most) {
-      const left = hash('sha256', part, 'base64url').slice(0, LEFT_HASH_CHARACTERS)
-      if (this.#left.size < LEFT_MAX) this.#left.add(left)
-      return
-    }
-    set.add(part)
-    this.#searches.clear()
+    const values = kind === 'name' ? this.#names : this.#others
+    if (values.add(partOf(text))) this.#searches.clear()
   }
 
   hasFormerRow(table: string, id: RowId): boolean {
@@ -228,7 +240,7 @@ export class PersonValues implements PersonTrace, PersonFindings {
 
   /** Other than in logs, a name that may be a word of others counts as a whole text only. */
   #searched(kind: 'names' | 'mentions' | 'identifies'): string[] {
-    const [names, others] = [[...this.#names], [...this.#others]]
+    const [names, others] = [this.#names.values(), this.#others.values()]
     if (kind === 'mentions') return [...names, ...others]
     const exactNames = names.map((name) => (countsIn('texts', name) ? name : asWholeText(name)))
     return kind === 'names'
@@ -249,7 +261,7 @@ export class PersonValues implements PersonTrace, PersonFindings {
     const [, query = ''] = String(url).split('?', 2)
     const parts = new Set(query.split('&').map((part) => fold(part.split('=', 2)[1] ?? '')))
     const searched = [...parts].flatMap((part) => readingsOf(part))
-    const values = [...this.#names, ...this.#others]
+    const values = [...this.#names.values(), ...this.#others.values()]
     const isPart = (part: string) =>
       part.length >= USES.logs.charactersMin &&
       values.some((value) => 2 * part.length >= value.length && value.includes(part))
@@ -271,7 +283,7 @@ export class PersonValues implements PersonTrace, PersonFindings {
 
   /** The addresses among the values. */
   addresses(): string[] {
-    return [...this.#names, ...this.#others].filter(isAddress)
+    return [...this.#names.values(), ...this.#others.values()].filter(isAddress)
   }
 
   /** Notes addresses that others have, too: rows of others with them are not of this person. */
@@ -281,10 +293,10 @@ export class PersonValues implements PersonTrace, PersonFindings {
 
   stored(): StoredPersonValues {
     return {
-      names: [...this.#names],
-      others: [...this.#others],
+      part: this.#part,
+      names: this.#names.stored(),
+      others: this.#others.stored(),
       formerRows: [...this.#formerRows],
-      left: [...this.#left],
     }
   }
 }

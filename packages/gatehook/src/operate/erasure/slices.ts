@@ -67,6 +67,8 @@ interface WalkRun {
   readonly signal: AbortSignal
   /** The last pass, whatever it changed. Default: none. */
   readonly lastPass?: number
+  /** The pause after the first pass. */
+  readonly settleMs?: number
 }
 
 /**
@@ -76,7 +78,7 @@ interface WalkRun {
 export async function walkSteps(
   steps: readonly WalkStep[],
   state: WalkState,
-  { clock, signal, lastPass = Number.POSITIVE_INFINITY }: WalkRun,
+  { clock, signal, lastPass = Number.POSITIVE_INFINITY, settleMs = SETTLE_MS }: WalkRun,
 ): Promise<WalkState | undefined> {
   const begunMs = clock.elapsedMs()
   let { pass, changed } = state
@@ -95,7 +97,7 @@ export async function walkSteps(
     }
   }
   if (pass > 0 && (changed === 0 || pass >= lastPass)) return undefined
-  if (pass === 0) await delay(SETTLE_MS, undefined, { signal })
+  if (pass === 0) await delay(settleMs, undefined, { signal })
   return { pass: pass + 1, changed: 0 }
 }
 
