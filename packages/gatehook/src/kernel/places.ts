@@ -1,15 +1,17 @@
 /** Bounds the requests that wait for something at a time: in all, and those of each group. */
 
-interface PlaceLimits {
+export interface PlaceLimits {
   readonly total: number
   readonly ofGroup: number
 }
 
-/** Returns the function that takes a place; it returns the one that leaves, or undefined. */
-export function createPlaces({ total: max, ofGroup }: PlaceLimits) {
+/** Takes a place, and returns the function that leaves it; undefined if none is free. */
+export type TakePlace = (group: string) => (() => void) | undefined
+
+export function createPlaces({ total: max, ofGroup }: PlaceLimits): TakePlace {
   const byGroup = new Map<string, number>()
   let total = 0
-  return (group: string): (() => void) | undefined => {
+  return (group) => {
     const count = byGroup.get(group) ?? 0
     // A group has at most as many as are free: several groups of one customer leave some.
     if (count >= Math.min(ofGroup, max - total)) return undefined

@@ -7,6 +7,8 @@ import { test } from 'node:test'
 import { eachService } from '../../../../test/rig/service.ts'
 import { resourceCollection } from '../../src/declare/resources/table.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
+import { backendGroup } from '../../src/kernel/caller-group.ts'
+import { scopeOf } from '../../src/kernel/principal.ts'
 import type { Call } from '../../src/protocol/http/call.ts'
 import { createCallWork } from '../../src/protocol/http/call-work.ts'
 import { createEgress } from '../../src/protocol/http/egress.ts'
@@ -150,5 +152,7 @@ test('a group that rests builds large pages in its turn, and small ones at once'
   assert.deepEqual(await buildsOf('192.0.2.1', large), ['at once'])
   assert.deepEqual(await buildsOf('192.0.2.1', small), ['at once'])
   assert.deepEqual(await buildsOf('192.0.2.1', large), ['at once', 'in turn'])
-  assert.deepEqual(await buildsOf('192.0.2.2', large), ['at once'])
+  // Addresses rest together, and no customer with them.
+  assert.deepEqual(await buildsOf('192.0.2.2', large), ['at once', 'in turn'])
+  assert.ok(egress.share.restMs(backendGroup(scopeOf(2, 'live'))) <= 0)
 })

@@ -92,7 +92,7 @@ test('callers of a customer take turns for their costly bodies', async () => {
   const parsed: string[] = []
   const ends: (() => void)[] = []
   const take = (caller: string) =>
-    turns(caller, 'customer', () => {
+    turns({ caller, group: 'customer' }, () => {
       parsed.push(caller)
       return new Promise<void>((resolve) => void ends.push(resolve))
     })

@@ -5,10 +5,10 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
+import { createGroupPlaces } from '../../kernel/caller-group.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { createIdSequence } from '../../kernel/id.ts'
-import { createPlaces } from '../../kernel/places.ts'
 import type { Random } from '../../kernel/random.ts'
 import { retryAfterS } from '../../kernel/time.ts'
 import {
@@ -63,7 +63,7 @@ export type AnswerRequests = (route: RouteDefinition) => (call: Call) => Promise
 
 /** Returns the function that answers the requests to routes with steps. */
 export function createStepAnswers(catalog: Catalog, deps: AnswerDeps): AnswerRequests {
-  const enter = createPlaces({ total: REQUESTS_MAX, ofGroup: REQUESTS_OF_OWNER_MAX })
+  const enter = createGroupPlaces({ total: REQUESTS_MAX, ofGroup: REQUESTS_OF_OWNER_MAX })
   const begin = createBegin(deps)
   const { db, clock, lane, requests } = deps
   return (route) => {

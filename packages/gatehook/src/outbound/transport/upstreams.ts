@@ -3,8 +3,8 @@
  * operator configures their addresses, so that private ones are allowed.
  */
 import { Budget, type BudgetOwner } from '../../kernel/budget.ts'
+import { createGroupPlaces } from '../../kernel/caller-group.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { createPlaces } from '../../kernel/places.ts'
 import { ANSWER_BYTES_MAX } from '../../protocol/http/answer-budget.ts'
 import { createConnectionPool } from './connection-pool.ts'
 import type { ClientConnection } from './post-exchange.ts'
@@ -54,7 +54,7 @@ const ABORTED = { kind: 'failed', reason: 'aborted', isSent: false, hasBegun: fa
 export function createUpstreams(clock: Pick<Clock, 'elapsedMs'>): Upstreams {
   const connect = createTrustedConnector()
   const budget = new Budget(SHARES, clock)
-  const places = new Map<string, ReturnType<typeof createPlaces>>()
+  const places = new Map<string, ReturnType<typeof createGroupPlaces>>()
   const pool = createConnectionPool<ClientConnection>(
     (origin) => openConnection(origin, UPSTREAM_LIMITS, connect, (ended) => pool.onEnded(ended)),
     UPSTREAM_LIMITS,
@@ -63,7 +63,7 @@ export function createUpstreams(clock: Pick<Clock, 'elapsedMs'>): Upstreams {
     const existing = places.get(origin)
     if (existing) return existing
     const { requests: total, requestsOfOwner: ofGroup } = UPSTREAM_LIMITS
-    const created = createPlaces({ total, ofGroup })
+    const created = createGroupPlaces({ total, ofGroup })
     places.set(origin, created)
     return created
   }

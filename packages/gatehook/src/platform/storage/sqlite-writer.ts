@@ -4,6 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as nextTick } from 'node:timers/promises'
+import { shareKeyOf } from '../../kernel/caller-group.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
@@ -94,7 +95,7 @@ export class WriteQueue {
       if (this.#waiting.length >= QUEUE_MAX) throw storageUnavailable('the write queue is full')
       this.#waiting.add({
         change,
-        customer: options.customer,
+        customer: options.customer && shareKeyOf(options.customer),
         caller: options.caller,
         isLarge: options.isLarge,
         sinceMs: this.#clock.elapsedMs(),

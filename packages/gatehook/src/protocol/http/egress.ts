@@ -3,10 +3,11 @@
  * and in the process, and the time without progress. `batched-write.ts` sends them.
  */
 import { Budget, type BudgetOwner, type Shares } from '../../kernel/budget.ts'
+import { createGroupShare } from '../../kernel/caller-group.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { BESIDE_OTHERS } from '../../kernel/pace.ts'
-import { createShare, type Share } from '../../kernel/share.ts'
+import type { Share } from '../../kernel/share.ts'
 import { ANSWER_BYTES_MAX } from './answer-budget.ts'
 import type { Call, Step } from './call.ts'
 import { createLargeResponses, type LargeResponses } from './large-responses.ts'
@@ -44,7 +45,7 @@ interface UnreadResponse {
 export interface Egress {
   readonly bounds: EgressBounds
   readonly large: LargeResponses
-  /** The customers whose requests arrived lately, and the rest of those with long work. */
+  /** The groups whose requests arrived lately, and the rest of those with long work. */
   readonly share: Share
   /** Returns whether the unread bytes of a caller leave no space for a large response. */
   isFull(call: Call): boolean
@@ -82,7 +83,7 @@ export function createEgress(
   customBounds: Partial<EgressBounds> = {},
 ): Egress {
   const bounds = { ...defaultEgressBounds, ...customBounds }
-  const share = createShare({ clock, ...BESIDE_OTHERS })
+  const share = createGroupShare({ clock, ...BESIDE_OTHERS })
   const budget = new Budget(bounds.shares, clock)
   let timer: NodeJS.Timeout | undefined
 

@@ -1,14 +1,13 @@
 /** A request and its response on the server: the pipeline's `Call` with node's objects. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Holding } from '../../kernel/budget.ts'
+import type { TakeOwnerTurn } from '../../kernel/caller-group.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure, type FieldError } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import { type Pace, pauseLoop, startPace } from '../../kernel/pace.ts'
 import type { Principal } from '../../kernel/principal.ts'
 import type { TraceSpan } from '../../kernel/tracing.ts'
-import type { TakeMemberTurn } from '../../kernel/turns.ts'
-
 import { ENVELOPE_BYTES } from './answer-budget.ts'
 import type {
   After,
@@ -108,7 +107,7 @@ export interface ServerContext {
   /** The bounds of bodies that are larger than those of other requests (§15.10). */
   readonly largeIngress: Ingress
   /** The turns of costly bodies, whose group rests after each while others send requests. */
-  readonly parseTurns: TakeMemberTurn
+  readonly parseTurns: TakeOwnerTurn
   readonly refusals: Refusals
   readonly authority: StreamAuthority
   /** Set before the server drains: from then on, responses close their connection. */
@@ -309,9 +308,9 @@ export class Exchange implements Call {
     this.bodyHold = undefined
   }
 
-  startPace(isOfLong = false): Pace {
+  startPace(isOfLong = false, work?: Pick<Clock, 'elapsedMs'>): Pace {
     const { egress, clock } = this.context
-    return startPace(ownerOf(this).group, egress.share, clock, pauseLoop, isOfLong)
+    return startPace(ownerOf(this).group, egress.share, work ?? clock, pauseLoop, isOfLong)
   }
 }
 

@@ -3,10 +3,11 @@
  * per customer and in the process, until the handler has answered. `receive-body.ts` reports them.
  */
 import { Budget, type Shares } from '../../kernel/budget.ts'
+import { createOwnerTurns, type TakeOwnerTurn } from '../../kernel/caller-group.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Share } from '../../kernel/share.ts'
-import { createMemberTurns, type TakeMemberTurn, wakeAfter } from '../../kernel/turns.ts'
+import { wakeAfter } from '../../kernel/turns.ts'
 
 const MIB = 1_048_576
 const RETRY_AFTER_S = 1
@@ -45,8 +46,8 @@ export const createIngress = (clock: Pick<Clock, 'elapsedMs'>, shares = BODY_SHA
 export const createParseTurns = (
   share: Pick<Share, 'restMs' | 'addWork'>,
   clock: Pick<Clock, 'elapsedMs'>,
-): TakeMemberTurn =>
-  createMemberTurns(Number.POSITIVE_INFINITY, { rests: { ...share, clock, after: wakeAfter } })
+): TakeOwnerTurn =>
+  createOwnerTurns(Number.POSITIVE_INFINITY, { rests: { ...share, clock, after: wakeAfter } })
 
 export const tooManyBodies = (): Failure =>
   new Failure('overloaded', 'Too many request bodies are open. Retry.', {

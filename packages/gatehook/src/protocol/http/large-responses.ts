@@ -5,9 +5,10 @@
  */
 
 import type { BudgetOwner } from '../../kernel/budget.ts'
+import { createOwnerTurns } from '../../kernel/caller-group.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Share } from '../../kernel/share.ts'
-import { createMemberTurns, type Rests, wakeAfter } from '../../kernel/turns.ts'
+import { type Rests, wakeAfter } from '../../kernel/turns.ts'
 
 /** Large responses under construction in the process, at most one of each customer and mode. */
 const MAX_CONCURRENT = 4
@@ -30,7 +31,7 @@ export function createLargeResponses(
   // `Call.beginLarge` counts the work by its bytes.
   const rests: Rests = { clock, after: wakeAfter, restMs, addWork: () => 0 }
   // The members of a customer are its callers, so its queue alternates.
-  const take = createMemberTurns(MAX_CONCURRENT, { rests })
+  const take = createOwnerTurns(MAX_CONCURRENT, { rests })
   const ends = new Map<object, () => void>()
   return {
     begin(response, owner) {
@@ -42,7 +43,7 @@ export function createLargeResponses(
         resolve()
         return end
       }
-      take(owner.caller, owner.group, build).catch(reject)
+      take(owner, build).catch(reject)
       return promise
     },
     end(response) {

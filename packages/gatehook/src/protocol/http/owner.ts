@@ -5,7 +5,7 @@
  */
 import { addressBlock } from '../../kernel/address.ts'
 import type { BudgetOwner } from '../../kernel/budget.ts'
-import { backendGroup, personGroup } from '../../kernel/caller-group.ts'
+import { addressGroup, backendGroup, personGroup } from '../../kernel/caller-group.ts'
 import { callerName, type Principal } from '../../kernel/principal.ts'
 import type { Call } from './call.ts'
 
@@ -14,7 +14,7 @@ const owners = new WeakMap<Principal, BudgetOwner>()
 /** Returns the owner: the credential of the request, or the address block of its client. */
 export function ownerOf({ principal, address }: Pick<Call, 'principal' | 'address'>): BudgetOwner {
   if (principal) return ownerOfPrincipal(principal)
-  const group = `address:${addressBlock(address)}`
+  const group = addressGroup(addressBlock(address))
   return { group, caller: group }
 }
 

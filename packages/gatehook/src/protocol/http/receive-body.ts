@@ -3,8 +3,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Holding } from '../../kernel/budget.ts'
+import type { TakeOwnerTurn } from '../../kernel/caller-group.ts'
 import { Failure } from '../../kernel/failure.ts'
-import type { TakeMemberTurn } from '../../kernel/turns.ts'
 import type { Call, Operation } from './call.ts'
 import {
   acceptedTypes,
@@ -35,7 +35,7 @@ interface ReceivingCall extends Call {
     readonly vendor: RegExp
     readonly ingress: Ingress
     readonly largeIngress: Ingress
-    readonly parseTurns: TakeMemberTurn
+    readonly parseTurns: TakeOwnerTurn
   }
   /** Set if the connection ends after the response. */
   closing: boolean
@@ -70,8 +70,7 @@ export function receiveBody(
     const measure = () => measureBody(exchange, operation, limits, received.bytes)
     const size = bytes < LARGE_BYTES ? measure() : undefined
     if (size && !isCostly(size)) return acceptBody(exchange, operation, limits, received, size)
-    const { caller, group } = ownerOf(exchange)
-    return context.parseTurns(caller, group, async () => {
+    return context.parseTurns(ownerOf(exchange), async () => {
       if (exchange.response.destroyed) throw ABORTED
       acceptBody(exchange, operation, limits, received, size ?? measure())
     })

@@ -3,6 +3,7 @@
  * valid credential, from any number of addresses, and those beyond a request limit. While callers
  * with credentials send requests, rejections use a part of the time; the rest of them wait.
  */
+import { STRANGERS } from '../../kernel/caller-group.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { createShare } from '../../kernel/share.ts'
 import type { Call } from './call.ts'
@@ -18,9 +19,6 @@ const CALLERS = 4
 const BURST_MS = 100
 /** A rejection waits at most this long. */
 const DELAY_MAX_MS = 1_000
-
-/** The key of all callers without a credential. */
-const STRANGERS = 'strangers'
 
 export interface Refusals {
   /** Notes a request of a group with a credential. */
