@@ -23,6 +23,8 @@ interface FeedBatch {
   readonly cursor: FeedCursor
   /** Whether the feed may have further events now. */
   readonly hasMore: boolean
+  /** Events of all customers that the read has passed on the thread of all requests. */
+  readonly passed: number
 }
 
 export interface Feed {
@@ -62,10 +64,11 @@ export function createFeed(db: Database, clock: Pick<Clock, 'now'>): Feed {
     end,
     async after(scope, cursor, includes = () => true) {
       const page = await readShared(scope, cursor)
+      const { passed } = page
       const { ids, lastPassed } = selectBatch(page.rows as unknown as BatchRow[], includes)
       const rows = await page.readEvents(ids)
-      if (!lastPassed) return { rows, cursor: page.end, hasMore: page.hasMore }
-      return { rows, cursor: cursorAt(lastPassed, FEED), hasMore: true }
+      if (!lastPassed) return { rows, cursor: page.end, hasMore: page.hasMore, passed }
+      return { rows, cursor: cursorAt(lastPassed, FEED), hasMore: true, passed }
     },
     async cursorOf(scope, id) {
       if (!EVENT_ID.test(id)) return undefined

@@ -22,6 +22,8 @@ import type { EventCells, ReadableTypes } from './view.ts'
 /** How often a stream reads the feed for events of other nodes. */
 const POLL_MS = 500
 const HEARTBEAT_MS = 15_000
+/** Events of all customers that a stream passes in a millisecond, on SQLite. */
+const PASSED_PER_MS = 4_000
 
 /**
  * Wakes the streams of a customer and mode when an event of theirs commits on this node. They poll
@@ -113,6 +115,8 @@ async function sendEvents(
 ): Promise<void> {
   let cursor = start
   let writtenAtMs = elapsedMs()
+  let passedMs = 0
+  const pace = call.startPace(false, { elapsedMs: () => passedMs })
   while (!out.closed.aborted) {
     const principal = call.principal!
     const readable = readableTypes(principal)
@@ -120,6 +124,8 @@ async function sendEvents(
       readable?.includes(type) !== false && (!patterns || matchesAny(patterns, type))
     const batch = await feed.after(principal.scope, cursor, includes)
     cursor = batch.cursor
+    passedMs += batch.passed / PASSED_PER_MS
+    await pace()
     const rows = batch.rows as unknown as EventCells[]
     const messages = await writeMessages(rows, servedVersion(call, effective), call)
     if (messages !== '' || elapsedMs() - writtenAtMs >= HEARTBEAT_MS) {

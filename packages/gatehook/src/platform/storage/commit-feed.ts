@@ -38,6 +38,8 @@ interface FeedPage {
   readonly end: FeedCursor
   /** Whether the table may have further rows now. */
   readonly hasMore: boolean
+  /** Rows of all scopes that the thread of all requests has passed. */
+  readonly passed: number
 }
 
 interface CommitFeed {
@@ -102,7 +104,12 @@ function transactionOrder(db: Database, clock: Pick<Clock, 'now'>, source: FeedT
   let lastBlocker = 0
   const pageOf = (rows: readonly FeedRow[], cursor: FeedCursor): FeedPage => {
     const last = rows.at(-1)
-    return { rows, end: last ? cursorAt(last, source) : cursor, hasMore: rows.length === PAGE_ROWS }
+    return {
+      rows,
+      end: last ? cursorAt(last, source) : cursor,
+      hasMore: rows.length === PAGE_ROWS,
+      passed: 0, // by the server
+    }
   }
   return {
     async end(scope) {
@@ -142,12 +149,14 @@ function positionOrder(db: Database, source: FeedTable): CommitFeed {
     async readPage(scope, cursor) {
       const last = await newestPosition()
       const until = Math.min(last, cursor.position + POSITIONS_PER_READ)
-      if (until <= cursor.position) return { rows: [], end: cursor, hasMore: false }
+      if (until <= cursor.position) return { rows: [], end: cursor, hasMore: false, passed: 0 }
       const rows = await readRows(db, page([scope, cursor.position, until]))
-      if (rows.length === PAGE_ROWS) {
-        return { rows, end: { ...cursorAt(rows.at(-1)!, source), txid: 0 }, hasMore: true }
-      }
-      return { rows, end: { txid: 0, position: until }, hasMore: until < last }
+      const isFull = rows.length === PAGE_ROWS
+      const end = isFull
+        ? { ...cursorAt(rows.at(-1)!, source), txid: 0 }
+        : { txid: 0, position: until }
+      const passed = end.position - cursor.position
+      return { rows, end, hasMore: isFull || until < last, passed }
     },
   }
 }

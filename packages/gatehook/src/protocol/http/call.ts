@@ -1,5 +1,6 @@
 /** The interface between the HTTP server and its handlers: a request, its response, endpoints. */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Clock } from '../../kernel/clock.ts'
 import type { AnyCode, Failure } from '../../kernel/failure.ts'
 import type { Pace } from '../../kernel/pace.ts'
 import type { CallerKind, Principal, Role } from '../../kernel/principal.ts'
@@ -146,9 +147,10 @@ export interface Call {
   startWork(): CallWork
   /**
    * Begins long work of the caller, and returns the function to call between its parts (§11.5).
-   * `isOfLong`: a part of such work begins, which counts however short it is.
+   * `isOfLong`: a part of such work begins, which counts however short it is. `work`: the time of
+   * the work, if other requests run during it.
    */
-  startPace(isOfLong?: boolean): Pace
+  startPace(isOfLong?: boolean, work?: Pick<Clock, 'elapsedMs'>): Pace
 }
 
 /** The work of a response under construction, which may be a large one. */
