@@ -23,6 +23,7 @@ import {
 } from './bounds.ts'
 import { createPageTooLarge, createTooDeep, createTooExpensive } from './bounds-failures.ts'
 import type { Collection } from './collection.ts'
+import { countRows } from './counted-reader.ts'
 import { readTotal } from './counters.ts'
 import type { Cursor, CursorStep, Key } from './cursor.ts'
 import { expandPage, type PageExpansion } from './expanded-page.ts'
@@ -216,7 +217,7 @@ async function readWithinBounds<T>(
     if (!(error instanceof BoundsExceeded)) throw error
   }
   try {
-    return await db.longRead(customer, (reader) => read(reader, long))
+    return await db.longRead(customer, (reader) => read(countRows(reader, task.work), long))
   } catch (error) {
     const isTimeout = error instanceof Failure && error.code === 'query_too_expensive'
     if (!(error instanceof BoundsExceeded) && !isTimeout) throw error
