@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { batchLines, createLineLog, createLog, redactUrl, relayLine } from './log.ts'
 
 test('the values of secret parameters are removed, in any spelling of their names', () => {
@@ -123,4 +125,15 @@ test('lines that the output drops are counted in the next one that it takes', as
   const [dropped, last] = texts[1]!.split('\n')
   assert.equal(last, '5')
   assert.equal(JSON.parse(dropped!).lines, 3)
+})
+
+test('no line has two members of one name', () => {
+  const folder = fileURLToPath(new URL('../', import.meta.url))
+  const call = /\blog\.(?:trace|debug|info|warn|error|fatal)\(\s*\{([^}]*)\}/g
+  const repeated = globSync('**/*.ts', { cwd: folder }).flatMap((path) =>
+    [...readFileSync(`${folder}${path}`, 'utf8').matchAll(call)]
+      .filter(([, members]) => /(?:^|,)\s*(?:node|level|time|msg)\b/.test(members!))
+      .map(([text]) => `${path}: ${text}`),
+  )
+  assert.deepEqual(repeated, [])
 })

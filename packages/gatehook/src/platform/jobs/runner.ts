@@ -377,7 +377,8 @@ export class NodeJobRunner implements JobRunner {
     const count = await db.write((tx) =>
       store.releaseJob(tx, row, 'The node that ran this job ended or did not respond.'),
     )
-    if (count > 0) log.warn({ node: row.node, job_no: row.no }, 'took over a job of a failed node')
+    const members = { failed_node: row.node, job_no: row.no }
+    if (count > 0) log.warn(members, 'took over a job of a failed node')
     this.#isAwake = true
   }
 
