@@ -208,7 +208,145 @@ test('a path has one route of a method, whatever the names of its parameters', (
     () => first.route({ ...route, method: 'GET', path: '/reports/:month' }),
     /route GET \/reports\/:month: is declared twice/,
   )
-  first.route({ ...route, method: 'POST', path: '/reports/:month' })
+  assert.throws(
+    () => first.route({ ...route, method: 'POST', path: '/reports/:month' }),
+    /another route names its parameters as in \/reports\/:day/,
+  )
+  first.route({ ...route, method: 'POST', path: '/reports/:day' })
+})
+
+const states = { status: f.oneOf(['open', 'shut']).default('open').readonly() }
+const own = { scope: 'things:write', run: () => untyped(undefined) }
+
+/** Returns the resource with a state and a computed field, of which the service is declared. */
+const things = (fields: object = {}, options: object = {}) =>
+  resource('things', {
+    fields: { id: f.id(), ...fields } as { id: ReturnType<typeof f.id> },
+    ...{ list: { filter: [], sort: [] }, access, events: [], ...options },
+  })
+const serviceOf = (...resources: unknown[]) =>
+  service({
+    name: 's',
+    versions: { v1: { released: '2026-01-31' } },
+    resources: untyped(resources),
+  })
+
+test('a part of a body that no caller can send is a mistake', () => {
+  for (const field of [f.id(), f.createdAt(), f.int().readonly(), f.computed(f.int())]) {
+    const input = untyped({ it: field })
+    const sentence = /it is set by the service/
+    assert.throws(() => serviceOf(things().action('go', { ...own, input })), sentence)
+    assert.throws(() => declareRoute({ method: 'POST', input }), sentence)
+    assert.throws(() => declareRoute({ query: input }), sentence)
+    assert.throws(() => declare().job(job('a', input), () => {}), sentence)
+  }
+})
+
+test('a reference leads to a resource wherever it is declared', () => {
+  for (const field of [f.ref('zz'), f.array(f.ref('zz'), { max: 3 })]) {
+    const members = untyped({ it: field })
+    const sentence = /it: there is no resource zz/
+    assert.throws(() => declare({ it: field }), sentence)
+    assert.throws(() => serviceOf(things().action('go', { ...own, input: members })), sentence)
+    assert.throws(() => declareRoute({ method: 'POST', input: members }), sentence)
+    assert.throws(() => declareRoute({ output: members }), sentence)
+    assert.throws(() => declare().job(job('a', members), () => {}), sentence)
+  }
+  assert.throws(() => declareRoute({ query: { it: f.ref('zz') } }), /it: there is no resource zz/)
+})
+
+test('a call that replaces another one, or has no effect, is a mistake', () => {
+  const computed = { it: f.computed(f.int()) }
+  const compute = untyped(() => 1)
+  for (const [sentence, run] of [
+    [
+      /\.compute\(it\): is declared twice/,
+      () => things(computed).compute(untyped('it'), compute).compute(untyped('it'), compute),
+    ],
+    [/\.links\(\): is declared twice/, () => things().links(compute).links(compute)],
+    [/\.sample\(\): is declared twice/, () => things().sample(compute).sample(compute)],
+    [
+      /\.editable\(\): text occurs twice/,
+      () => {
+        const fields = { ...states, text: f.string() }
+        const rule = untyped({ from: ['open'] })
+        const name = untyped(['text'])
+        return serviceOf(
+          things(fields, { access: { ...access, update: 'things:write' } })
+            .editable(name, rule)
+            .editable(name, rule),
+        )
+      },
+    ],
+    [/from has no state/, () => things(states).action('go', { ...own, from: [] })],
+    [/\.editable\(\): from has no state/, () => things(states).editable([], { from: [] })],
+    [/\.check\(required\): required is a code/, () => things().check('required', () => true, 'No')],
+  ] as const) {
+    assert.throws(run, sentence)
+  }
+})
+
+test('a route takes neither a parameter of every request nor the path of an action', () => {
+  for (const name of ['version', 'v', 'api_key', 'access_token']) {
+    assert.throws(() => declareRoute({ query: { [name]: f.string() } }), /is of every request/)
+  }
+  const deletable = { access: { ...access, delete: 'things:write' }, softDelete: true }
+  const acting = serviceOf(things({}, deletable).action('go', own))
+  const route = { scope: 'things:read', summary: 'A report', handle: () => untyped({}) }
+  for (const [method, name] of [
+    ['POST', 'go'],
+    ['GET', 'go'],
+    ['POST', 'restore'],
+  ] as const) {
+    const path = `/things/:key/${name}`
+    assert.throws(() => acting.route({ ...route, method, path }), /is an action of things/)
+  }
+  acting.route({ ...route, method: 'GET', path: '/things/:id/report' })
+})
+
+test('the advice for a cascade of a soft deletion can be followed', () => {
+  const deletable = { access: { ...access, delete: 'things:write' }, softDelete: true }
+  const photos = (options: object) =>
+    resource('photos', {
+      fields: { id: f.id(), thing_id: f.ref('things').onDelete('cascade') },
+      ...{ list: { filter: [], sort: [] }, access, events: [], ...options },
+    })
+  const declareBoth = (options: object) => () => serviceOf(things({}, deletable), photos(options))
+  assert.throws(declareBoth({}), /declare softDelete in photos, or onDelete\('restrict'\)/)
+  const internal = { access: false, list: undefined, events: undefined }
+  assert.throws(declareBoth(internal), /for good; onDelete\('restrict'\)/)
+})
+
+test('a conversion that throws, and a default that contains itself, are sentences', () => {
+  const circular: Record<string, unknown> = {}
+  circular.self = circular
+  for (const [sentence, value] of [
+    [/the default contains itself/, circular],
+    [/the default is of the type bigint/, { n: 1n }],
+    [/the default is of the type function/, () => 1],
+    [/the default contains NUL/, { text: 'a\0' }],
+  ] as const) {
+    assert.throws(() => declare({ it: f.json().default(untyped(value)) }), sentence)
+  }
+  const twice = { both: 1 }
+  declare({ it: f.json().default(untyped({ a: twice, b: twice })) })
+  const boom = () => {
+    throw new Error('boom')
+  }
+  const changed = (up: unknown, down: unknown) =>
+    service({
+      name: 's',
+      versions: { v1: { released: '2026-01-31' }, v2: { released: '2026-02-28' } },
+      resources: [
+        things({ text: f.string() }).before(
+          'v2',
+          untyped({ why: 'w', had: { note: f.string() }, hadNot: ['text'], up, down }),
+        ),
+      ],
+    })
+  const down = ({ text }: { text: string }) => ({ note: text })
+  assert.throws(() => changed(boom, down), /things: up\(\) throws for v1: boom/)
+  assert.throws(() => changed(() => ({ text: '' }), boom), /things: down\(\) throws for v1: boom/)
 })
 
 test('an indexed text is short enough for the key of an index', () => {

@@ -6,7 +6,7 @@ import { Failure } from '../../kernel/failure.ts'
 import type { Call } from '../../protocol/http/call.ts'
 import { vendorTypePattern } from '../../protocol/http/content-negotiation.ts'
 import { MediaBody } from '../../protocol/http/media-body.ts'
-import { versionParameters } from '../../protocol/http/query.ts'
+import { engineParameters } from '../../protocol/http/query.ts'
 import { createQueryReader, rejectUnknownParameters } from '../../protocol/http/query-members.ts'
 import { fieldSpecsOf, newestMembers } from '../resources/body-versions.ts'
 import type { Catalog } from '../resources/catalog.ts'
@@ -31,8 +31,6 @@ const isPassing = (name: string) =>
   /^(?:content-type|range|traceparent)$/.test(name) || /^(?:accept|if-)/.test(name)
 /** Whether it concerns the bytes of a body, which a declared `output` replaces. */
 const isOfBytes = (name: string) => /^(?:accept-encoding|range)$/.test(name) || /^if-/.test(name)
-/** Parameters that `query: 'pass'` leaves out: credentials, and the version. */
-const CREDENTIALS: ReadonlySet<string> = new Set(['api_key', 'access_token', ...versionParameters])
 const CONTROL = /[\0-\x1f\x7f]/
 
 /** Returns the function that reads the requests of a route for its upstream. */
@@ -80,7 +78,7 @@ function encodeParameter(text: string): string {
 function queryReader(catalog: Catalog, { query, forward }: RouteDefinition) {
   if (forward!.passesQuery) {
     return ({ query }: Call) =>
-      encodeQuery(query.entries.filter(([name]) => !CREDENTIALS.has(name)))
+      encodeQuery(query.entries.filter(([name]) => !engineParameters.has(name)))
   }
   if (!query) {
     return (call: Call) => {

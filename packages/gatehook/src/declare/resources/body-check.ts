@@ -3,6 +3,7 @@
  * (§8.8). It converts values at the bounds of the fields. Pure.
  */
 
+import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import type { OutputMembers } from './body-fields.ts'
 import {
   bodyChanges,
@@ -16,12 +17,23 @@ import { findChainMistakes } from './chain-check.ts'
 import { quoteValue, RANGE_CODES, reasonOf } from './change-check.ts'
 import { createValidators } from './validate.ts'
 
+/** Returns a sentence for the developer per field that no caller can send. */
+export const findUnsentFields = (
+  specs: Readonly<Record<string, FieldSpec | undefined>>,
+): string[] =>
+  Object.entries(specs)
+    .filter(([, spec]) => spec?.kind === 'id' || spec?.stamp || spec?.write === 'never')
+    .map(([name]) => `${name} is set by the service; use f.int(), f.time()`)
+
 /** Returns a sentence for the developer per mistake of a query or an input. */
 export function findInputMistakes(
   declared: DeclaredMembers,
   versions: readonly string[],
 ): string[] {
-  const mistakes = findDeclarationMistakes(declared, 'up', versions)
+  const mistakes = [
+    ...findUnsentFields(fieldSpecsOf(newestMembers(declared))),
+    ...findDeclarationMistakes(declared, 'up', versions),
+  ]
   if (mistakes.length > 0) return mistakes
   return versions.flatMap((version) => tryIn('up', () => upMistakes(declared, versions, version)))
 }

@@ -4,6 +4,7 @@
  */
 
 import { missingField } from '../../kernel/closest.ts'
+import { mistakes as engineMistakes } from '../../kernel/mistakes.ts'
 import {
   DeclarationError,
   findUnknownMembers,
@@ -62,6 +63,14 @@ function unknownStates({ fields }: ChainTarget, names: readonly unknown[]): stri
     .map((name) => `there is no state ${String(name)}; the states are ${spec.values!.join(', ')}`)
 }
 
+/** Reports the mistakes of `from`. */
+function findStateMistakes(definition: ChainTarget, from: unknown): string[] {
+  if (!Array.isArray(from)) return ['from is an array of states']
+  return from.length === 0
+    ? ['from has no state, so that it is never possible']
+    : unknownStates(definition, from)
+}
+
 interface ActionParts {
   readonly scope?: unknown
   readonly from?: unknown
@@ -79,14 +88,13 @@ export function checkAction(definition: ChainTarget, name: string, options: unkn
     reject(definition, call, ['options are required, for example { scope }'])
   }
   const { scope, from, to, emits, input = {}, run, failures, mcp } = options as ActionParts
-  const states = [...(Array.isArray(from) ? from : []), ...(to === undefined ? [] : [to])]
   reject(definition, call, [
     ...(/^[a-z][a-z0-9_-]*$/.test(name) ? [] : ['names look like ship or mark_as_paid']),
     ...(isActionScope(scope)
       ? []
       : ['scope is required; `false` for an action that own code alone runs']),
-    ...(from === undefined || Array.isArray(from) ? [] : ['from is an array of states']),
-    ...unknownStates(definition, states),
+    ...(from === undefined ? [] : findStateMistakes(definition, from)),
+    ...unknownStates(definition, to === undefined ? [] : [to]),
     ...(emits === undefined || typeof emits === 'string' ? [] : ['emits is an event type']),
     ...(isObject(input) ? [] : ['input is an object of fields']),
     ...(run === undefined ? [] : functionMistake('run', run)),
@@ -117,10 +125,10 @@ export function validAction({ fields }: ChainTarget, name: string, options: unkn
 
 export function checkEditable(definition: ChainTarget, fields: unknown, options: unknown) {
   const from = (options as { from?: unknown } | undefined)?.from
-  const states = Array.isArray(from)
-    ? unknownStates(definition, from)
-    : ['from is an array of states']
-  reject(definition, '.editable()', [...unknownFields(definition, fields), ...states])
+  reject(definition, '.editable()', [
+    ...unknownFields(definition, fields),
+    ...findStateMistakes(definition, from),
+  ])
 }
 
 export function checkFieldName(definition: ChainTarget, call: string, field: unknown): void {
@@ -133,6 +141,11 @@ export function checkSignIn(definition: ChainTarget, options: unknown): void {
     ...unknownFields(definition, [username]),
     ...findSignInTypeMistakes(options),
   ])
+}
+
+/** Reports a call that would replace what another one has set. */
+export function checkFirst(definition: ChainTarget, call: string, earlier: unknown): void {
+  reject(definition, call, earlier === undefined ? [] : ['is declared twice'])
 }
 
 export function checkFunction(definition: ChainTarget, call: string, value: unknown): void {
@@ -219,6 +232,7 @@ export function checkNamedCheck(
 ): void {
   reject(target, `.check(${name})`, [
     ...(/^[a-z][a-z0-9_]{0,62}$/.test(name) ? [] : ['names look like days_in_order']),
+    ...(Object.hasOwn(engineMistakes, name) ? [`${name} is a code of the engine`] : []),
     ...functionMistake('the second argument', rule),
     ...(typeof sentence === 'string' ? [] : ['the third argument is a sentence for the client']),
   ])

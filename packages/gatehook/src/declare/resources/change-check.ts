@@ -147,6 +147,9 @@ export const quoteValue = (value: unknown): string => {
 export const reasonOf = ({ pointer, message }: FieldError): string =>
   `${pointer?.slice(1)} ${message}`
 
+const thrownBy = (conversion: 'up' | 'down', version: string, error: unknown): string =>
+  `${conversion}() throws for ${version}: ${error instanceof Error ? error.message : String(error)}`
+
 /** Converts a row of the newest shape down. */
 function downMistake(
   { version, specs, chain, validators }: VersionShape,
@@ -156,7 +159,7 @@ function downMistake(
   try {
     old = chain.down(row)
   } catch (error) {
-    return `down() throws for ${version}: ${(error as Error).message}`
+    return thrownBy('down', version, error)
   }
   const missing = Object.keys(specs).find((name) => old[name] === undefined)
   if (missing !== undefined) return `${version} has ${missing}, but down() returns none`
@@ -168,7 +171,12 @@ function downMistake(
       'down() must return a value that fits'
     )
   }
-  const mismatch = roundTripMismatch(chain, row)
+  let mismatch: string | undefined
+  try {
+    mismatch = roundTripMismatch(chain, row)
+  } catch (error) {
+    return thrownBy('up', version, error)
+  }
   if (mismatch === undefined) return undefined
   const again = chain.down(chain.up(old))
   return (
@@ -202,12 +210,16 @@ function upMistake(
   name: string,
   value: unknown,
 ): string | undefined {
-  const error = upError(shape, newest, row, name, value)
-  return (
-    error &&
-    `${shape.version} accepts ${name} ${quoteValue(value)}, but ${newest.version} does not: ` +
-      `${reasonOf(error)}. up() must return a value that fits`
-  )
+  try {
+    const error = upError(shape, newest, row, name, value)
+    return (
+      error &&
+      `${shape.version} accepts ${name} ${quoteValue(value)}, but ${newest.version} does not: ` +
+        `${reasonOf(error)}. up() must return a value that fits`
+    )
+  } catch (error) {
+    return thrownBy('up', shape.version, error)
+  }
 }
 
 /** Returns the mistake of the newest fields that an accepted value of an older one causes. */

@@ -6,6 +6,7 @@ import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import { hasApi, ownCodeAlone } from './api-resources.ts'
 import { declaredInput, specsOfEveryVersion } from './body-versions.ts'
+import { innerReferencesOf } from './inner-references.ts'
 import type { JobDefinition } from './job.ts'
 import type { OwnEventDefinition } from './own-event.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -48,6 +49,18 @@ export function findIdMistakes(
   return mistakes
 }
 
+/** Returns a sentence per reference to a resource that the service lacks. */
+export const findMissingTargets = (
+  specs: Readonly<Record<string, FieldSpec | undefined>>,
+  resources: readonly ResourceDefinition[],
+): string[] =>
+  Object.entries(specs).flatMap(([name, spec]) =>
+    (spec ? [{ path: name, spec }, ...innerReferencesOf({ [name]: spec })] : [])
+      .filter(({ spec: { kind } }) => kind === 'ref')
+      .filter(({ spec: { target } }) => resources.every((resource) => resource.name !== target))
+      .map(({ path, spec: { target } }) => `${path}: there is no resource ${target}`),
+  )
+
 /** Returns a sentence per reference in routes, events and the inputs of jobs. */
 export function findInputIdMistakes(service: InputDeclarations): string[] {
   const { resources, routes, jobs, events, externalEvents } = service
@@ -67,6 +80,9 @@ export function findInputIdMistakes(service: InputDeclarations): string[] {
   return [
     ...[...inputs, ...ofJobs].flatMap(([where, specs]) =>
       findReferenceMistakes(specs, resources).map((mistake) => `${where}: ${mistake}`),
+    ),
+    ...[...publicParts, ...ofJobs].flatMap(([where, specs]) =>
+      findMissingTargets(specs, resources).map((mistake) => `${where}: ${mistake}`),
     ),
     ...publicParts.flatMap(([where, specs]) =>
       findHiddenTargets(specs, resources).map((mistake) => `${where}: ${mistake}`),

@@ -4,6 +4,7 @@ import { closestClause } from '../../kernel/closest.ts'
 import { ATTEMPTS_MAX, TIMEOUT_MAX_MS } from '../../platform/jobs/job.ts'
 import { parseSchedule } from '../../platform/jobs/schedule.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
+import { findUnsentFields } from './body-check.ts'
 import type { JobDefinition } from './job.ts'
 
 const NAME = /^[a-z][a-z0-9_.-]{0,99}$/
@@ -39,7 +40,10 @@ export function findJobMistakes(
 }
 
 function memberMistakes({ name, input, attempts, timeoutMs, handle }: JobDefinition): string[] {
-  const mistakes = Object.entries(input).flatMap(([field, spec]) => inputMistakes(field, spec))
+  const mistakes = [
+    ...Object.entries(input).flatMap(([field, spec]) => inputMistakes(field, spec)),
+    ...findUnsentFields(input).map((mistake) => `input: ${mistake}`),
+  ]
   if (typeof name !== 'string' || !NAME.test(name)) mistakes.push('names look like send_receipt')
   if (typeof handle !== 'function') mistakes.push('the handler is a function')
   if (!isWithin(attempts, ATTEMPTS_MAX)) mistakes.push(`attempts is from 1 to ${ATTEMPTS_MAX}`)
@@ -55,9 +59,6 @@ const isWithin = (value: number, max: number): boolean =>
 function inputMistakes(name: string, spec: FieldSpec | undefined): string[] {
   if (spec === undefined) return [`input: ${name} is not a field, for example f.string()`]
   if (spec.isSecret) return [`input: ${name} is secret, and inputs are stored as they are`]
-  if (spec.kind === 'id' || spec.stamp || spec.write === 'never') {
-    return [`input: ${name} is set by the service; use f.int(), f.time()`]
-  }
   return []
 }
 

@@ -5,6 +5,7 @@
 import { closestSentence, missingField } from '../../kernel/closest.ts'
 import { duplicatesIn } from '../../protocol/fields/declaration-mistakes.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
+import { engineParameters } from '../../protocol/http/query.ts'
 import { findWordsOfApi } from './api-resources.ts'
 import { findInputMistakes } from './body-check.ts'
 import { declaredInput } from './body-versions.ts'
@@ -13,9 +14,8 @@ import { findCollectionMistakes } from './collection-options.ts'
 import { findComputedMistakes } from './computed.ts'
 import { findFieldMistakes } from './field-check.ts'
 import { findRightsMistakes } from './field-rights.ts'
-import { findIdMistakes } from './id-check.ts'
+import { findIdMistakes, findMissingTargets } from './id-check.ts'
 import { findIndexMistakes } from './index-check.ts'
-import { innerReferencesOf } from './inner-references.ts'
 import { findOwnershipMistakes } from './ownership.ts'
 import { findRelatedMistakes } from './related-fields.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -27,12 +27,10 @@ import { findSoftDeletionMistakes } from './soft-deletion.ts'
 import { createValidators, defaultsOf } from './validate.ts'
 
 /** Query parameters of lists, credentials and versions. */
-const reservedParameters = new Set(
-  (
-    'limit offset page per_page cursor after_id pagination sort fields expand ' +
-    'api_key access_token version v'
-  ).split(' '),
-)
+const reservedParameters: ReadonlySet<string> = new Set([
+  ...'limit offset page per_page cursor after_id pagination sort fields expand'.split(' '),
+  ...engineParameters,
+])
 /** Prefixes of the tables of the engine and the databases. */
 const RESERVED_TABLE = /^(gh|pg|sqlite)_/
 export const EVENT_TYPE = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/
@@ -43,13 +41,15 @@ export const actionEvents = ({ actions }: ResourceDefinition): string[] =>
 /** The operations of each resource that no action has the name of. */
 const OPERATIONS: readonly string[] = ['create', 'update', 'delete']
 
+interface ServiceParts {
+  readonly resources: readonly ResourceDefinition[]
+  readonly versions: readonly string[]
+}
+
 /** Returns a sentence for the developer per mistake. */
 export function findResourceMistakes(
   resource: ResourceDefinition,
-  service: {
-    readonly resources: readonly ResourceDefinition[]
-    readonly versions: readonly string[]
-  },
+  service: ServiceParts,
 ): string[] {
   const { name, fields, signsIn } = resource
   const mistakes: string[] = []
@@ -116,6 +116,9 @@ export function findResourceMistakes(
     ...findComputedMistakes(resource),
     ...computationMistakes(resource),
     ...findSampleMistakes(resource),
+    ...duplicatesIn(resource.editable.flatMap((rule) => rule.fields)).map(
+      (field) => `.editable(): ${field} occurs twice; name all of its states in one call`,
+    ),
     ...resource.editable
       .flatMap((rule) => rule.fields)
       .filter(
@@ -123,7 +126,7 @@ export function findResourceMistakes(
       )
       .map((field) => `.editable(): clients never write ${field}`),
     ...changeMistakes(resource, service.versions),
-    ...inputMistakes(resource, service.versions),
+    ...inputMistakes(resource, service),
   ]
 }
 
@@ -177,29 +180,25 @@ function fieldMistakes(
     if (reservedParameters.has(name) && filter.includes(name)) {
       mistakes.push(`${name}: a filter of this name would hide a parameter of every list`)
     }
-    const inner = innerReferencesOf({ [name]: spec })
-    for (const { path, spec: reference } of [{ path: name, spec }, ...inner]) {
-      const hasTarget = resources.some((resource) => resource.name === reference.target)
-      if (reference.kind !== 'ref' || hasTarget) continue
-      mistakes.push(`${path}: there is no resource ${reference.target}`)
-    }
     const hasValue = spec.default !== undefined || spec.stamp || spec.kind === 'id' || spec.computed
     if (spec.write === 'never' && !hasValue && !spec.nullable) {
       mistakes.push(`${name}: is read-only and has no default, so no row can be created`)
     }
   }
-  return mistakes
+  return [...mistakes, ...findMissingTargets(fields, resources)]
 }
 
-/** Reports the mistakes in changes of the bodies of actions. */
-const inputMistakes = ({ actions }: ResourceDefinition, versions: readonly string[]): string[] =>
-  actions
-    .filter(({ inputChanges }) => inputChanges.length > 0)
-    .flatMap((action) =>
-      findInputMistakes(declaredInput(action), versions).map(
-        (mistake) => `.action(${action.name}): input: ${mistake}`,
-      ),
-    )
+/** Reports the mistakes in the bodies of actions. */
+const inputMistakes = (
+  { actions }: ResourceDefinition,
+  { resources, versions }: ServiceParts,
+): string[] =>
+  actions.flatMap((action) =>
+    [
+      ...findInputMistakes(declaredInput(action), versions),
+      ...findMissingTargets(action.input, resources),
+    ].map((mistake) => `.action(${action.name}): input: ${mistake}`),
+  )
 
 /** Reports the mistakes in `.before()` that its types do not prevent. */
 function changeMistakes(

@@ -21,6 +21,7 @@ import {
   checkChange,
   checkEditable,
   checkFieldName,
+  checkFirst,
   checkFunction,
   checkRule,
   checkSignIn,
@@ -211,6 +212,7 @@ export class Resource<F extends Fields, S = RowOf<F>, W extends ResourceWords = 
     return this.#with((definition) => {
       checkFieldName(definition, '.compute()', name)
       checkFunction(definition, `.compute(${name})`, compute)
+      checkFirst(definition, `.compute(${name})`, definition.computations[name])
       return { computations: { ...definition.computations, [name]: compute as ComputeValue } }
     })
   }
@@ -219,6 +221,7 @@ export class Resource<F extends Fields, S = RowOf<F>, W extends ResourceWords = 
   links(links: (row: RowOf<F>) => { self: string } & Record<string, string>): Resource<F, S, W> {
     return this.#with((definition) => {
       checkFunction(definition, '.links()', links)
+      checkFirst(definition, '.links()', definition.links)
       return { links: links as ResourceDefinition['links'] }
     })
   }
@@ -227,6 +230,7 @@ export class Resource<F extends Fields, S = RowOf<F>, W extends ResourceWords = 
   sample(createRow: (n: number) => Partial<CreateOf<F>>): Resource<F, S, W> {
     return this.#with((definition) => {
       checkFunction(definition, '.sample()', createRow)
+      checkFirst(definition, '.sample()', definition.sample)
       return { sample: createRow as ResourceDefinition['sample'] }
     })
   }
@@ -241,6 +245,7 @@ export class Resource<F extends Fields, S = RowOf<F>, W extends ResourceWords = 
     reportUnknown(this.definition, '.signsIn()', signIn, declaredMembers.signsIn)
     return this.#with((definition) => {
       checkSignIn(definition, signIn)
+      checkFirst(definition, '.signsIn()', definition.signsIn)
       return { signsIn: toSignInDefinition(signIn) }
     })
   }
@@ -249,6 +254,7 @@ export class Resource<F extends Fields, S = RowOf<F>, W extends ResourceWords = 
   ownedBy(field: keyof F & string): Resource<F, S, W> {
     return this.#with((definition) => {
       checkFieldName(definition, '.ownedBy()', field)
+      checkFirst(definition, '.ownedBy()', definition.ownedBy)
       return { ownedBy: field }
     })
   }

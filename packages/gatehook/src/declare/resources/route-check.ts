@@ -5,6 +5,8 @@ import { Field, type FieldSpec, type Fields } from '../../protocol/fields/fields
 import { isSentence } from '../../protocol/fields/json-value.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { defaultLimits } from '../../protocol/http/exchange.ts'
+import { engineParameters } from '../../protocol/http/query.ts'
+import { endpointActions } from './action.ts'
 import { hasApi, ownCodeAlone, withApi } from './api-resources.ts'
 import { findInputMistakes, findOutputMistakes } from './body-check.ts'
 import { findMemberMistakes, type OutputMembers } from './body-fields.ts'
@@ -53,20 +55,27 @@ function pathMistakes({ path }: RouteDefinition, resources: readonly ResourceDef
   const [twice] = duplicatesIn(segments.filter((segment) => segment.startsWith(':')))
   if (twice !== undefined) return [`${twice} occurs twice in the path`]
   if (RESERVED_SEGMENT.test(first!)) return [`/${first} is taken`]
-  if (withApi(resources).some(({ name }) => name === first) && rest.length < 2) {
-    return [`/${first} belongs to the resource of that name`]
-  }
-  return []
+  const owner = withApi(resources).find(({ name }) => name === first)
+  if (owner && rest.length < 2) return [`/${first} belongs to the resource of that name`]
+  const [id, operation, ...more] = rest
+  if (!owner || more.length > 0 || !id!.startsWith(':')) return []
+  const names = [
+    ...(owner.softDeletion ? ['restore'] : []),
+    ...endpointActions(owner).map(({ name }) => name),
+  ]
+  return names.includes(operation!) ? [`${operation} is an action of ${first}`] : []
 }
 
-/** Reports routes with one method and one path, whatever the names of its parameters. */
+/** Reports routes with one path: its methods are different, and its parameters are not. */
 export function findDuplicateRoutes(routes: readonly RouteDefinition[]): string[] {
-  const keyOf = ({ method, path }: RouteDefinition) =>
-    `${String(method)} ${String(path).replaceAll(/:[^/]+/g, ':')}`
-  const keys = routes.map(keyOf)
-  return routes
-    .filter((_, index) => keys.indexOf(keys[index]!) < index)
-    .map(({ method, path }) => `route ${method} ${path}: is declared twice`)
+  const keys = routes.map(({ path }) => String(path).replaceAll(/:[^/]+/g, ':'))
+  return routes.flatMap(({ method, path }, index) => {
+    const earlier = routes.filter((_, at) => at < index && keys[at] === keys[index])
+    const where = `route ${String(method)} ${String(path)}`
+    if (earlier.some((other) => other.method === method)) return [`${where}: is declared twice`]
+    const other = earlier.find((other) => other.path !== path)
+    return other ? [`${where}: another route names its parameters as in ${other.path}`] : []
+  })
 }
 
 function partMistakes({ method, scope, summary, input, handle, mcp }: RouteDefinition): string[] {
@@ -133,6 +142,11 @@ function fieldsMistakes(
       .map(([name]) => `${name} is not a field, for example f.string()`),
   )
   if (mistakes.length > 0) return mistakes
+  if (part === 'query') {
+    const names = new Set(forms.flatMap((members) => Object.keys(members)))
+    const taken = [...names].filter((name) => engineParameters.has(name))
+    if (taken.length > 0) return taken.map((name) => `query: ${name} is of every request`)
+  }
   const nested = Object.entries(newestMembers(declared) as Fields)
     .filter(([, { spec }]) => part === 'query' && isNested(spec))
     .map(([name]) => `query: ${name} is an object or an array, which no parameter can be`)

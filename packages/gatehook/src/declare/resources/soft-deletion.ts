@@ -111,6 +111,7 @@ export function listsDeletedRows(
 interface SoftDeletionTarget {
   readonly name: string
   readonly softDeletion: SoftDeletion | undefined
+  readonly access: unknown
   readonly fields: Readonly<Record<string, FieldSpec>>
   readonly filter: readonly string[]
   readonly actions: readonly { readonly name: string }[]
@@ -134,12 +135,12 @@ export function findSoftDeletionMistakes(
   if (filter.includes(DELETED_PARAMETER)) {
     mistakes.push(`softDelete: the filter ${DELETED_PARAMETER} would hide a parameter of the list`)
   }
-  for (const { name: referrer, fields, softDeletion: other } of resources) {
+  for (const { name: referrer, access, fields, softDeletion: other } of resources) {
     for (const [field, { target, onDelete }] of Object.entries(fields)) {
       if (target !== name || onDelete !== 'cascade' || other) continue
       mistakes.push(
         `softDelete: ${referrer}.${field} cascades, and rows of ${referrer} would be deleted for ` +
-          `good; declare softDelete in ${referrer}, or onDelete('restrict')`,
+          `good; ${access ? `declare softDelete in ${referrer}, or ` : ''}onDelete('restrict')`,
       )
     }
   }

@@ -9,16 +9,17 @@ const problemOfText = (text: string): string | undefined =>
     : undefined
 
 /** Returns what a value has that JSON lacks, for a sentence; undefined: nothing. */
-export function findNotJson(value: unknown): string | undefined {
+export function findNotJson(value: unknown, outer: readonly unknown[] = []): string | undefined {
   if (typeof value === 'string') return problemOfText(value)
   if (typeof value === 'number') {
     return Number.isFinite(value) ? undefined : `is ${value}, which JSON does not have`
   }
   if (value === null || typeof value === 'boolean') return undefined
   if (typeof value !== 'object') return `is of the type ${typeof value}, which JSON does not have`
+  if (outer.includes(value)) return 'contains itself'
   if (!isPlain(value)) return `is a ${value.constructor?.name || 'class'}, which is no JSON`
   for (const [name, member] of Object.entries(value)) {
-    const problem = problemOfText(name) ?? findNotJson(member)
+    const problem = problemOfText(name) ?? findNotJson(member, [...outer, value])
     if (problem !== undefined) return problem
   }
   return undefined

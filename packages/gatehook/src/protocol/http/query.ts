@@ -5,6 +5,13 @@ import { Failure, type FailureCode } from '../../kernel/failure.ts'
 /** The parameters that select a version, on every path under `/api` (§8.2). */
 export const versionParameters: ReadonlySet<string> = new Set(['version', 'v', 'api-version'])
 
+/** Parameters of every request: credentials and the version. */
+export const engineParameters: ReadonlySet<string> = new Set([
+  'api_key',
+  'access_token',
+  ...versionParameters,
+])
+
 /**
  * Returns a failure about one parameter. Its message is the parameter and the predicate, for
  * example `limit` and `must be a whole number`.
