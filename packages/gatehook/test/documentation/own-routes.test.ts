@@ -31,6 +31,17 @@ const courts = resource('courts', {
   events: [],
 })
 
+const matches = resource('matches', {
+  fields: {
+    id: f.id(),
+    hall_id: f.ref('halls', 'hall'),
+    fee: f.decimal(6, 2).nullable().default(null),
+  },
+  list: { filter: [], sort: [] },
+  access,
+  events: [],
+})
+
 /** Members of every kind of a query. */
 const simple = {
   day: f.date(),
@@ -65,8 +76,21 @@ const routeOf = <P extends string>(path: P, method: 'GET' | 'PUT') => ({
 const api = service({
   name: 'clubs',
   versions: { v1: { released: '2026-01-01' } },
-  resources: [halls, courts],
+  resources: [halls, courts, matches],
 })
+  .route({
+    ...routeOf('/match/:id', 'GET'),
+    output: matches,
+    handle: async ({ params, read }) => ({ body: (await read.get(matches, Number(params.id)))! }),
+  })
+  .route({
+    ...routeOf('/days/:id', 'GET'),
+    output: { day: f.date(), first: matches, all: [matches] },
+    handle: async ({ params, read }) => {
+      const first = (await read.get(matches, Number(params.id)))!
+      return { body: { day: '2026-06-01', first, all: [first] } }
+    },
+  })
   .route({
     ...routeOf('/halls/:id/occupancy', 'GET'),
     query: simple,
@@ -97,6 +121,23 @@ test('the examples of an own route are values that its members accept', async (t
   const { example } = occupancy.responses[200].content['application/json']
   const echo = await app.send('PUT', '/api/v1/checks', example)
   assert.equal(echo.status, 200, echo.text)
+})
+
+test('the example of a route that returns rows has their members, and no others', async (t) => {
+  const app = await openService(t, 'sqlite', { service: api })
+  const { paths } = app.app.openapi('v1') as Json
+  const { id: hall_id } = (await app.post('/api/v1/halls', { name: 'A' })).body
+  const { id } = (await app.post('/api/v1/matches', { hall_id })).body
+  /** The members of a value, and null where it is null. */
+  const formOf = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(formOf)
+    if (typeof value !== 'object' || value === null) return value === null ? null : 'value'
+    return Object.fromEntries(Object.entries(value).map(([name, of]) => [name, formOf(of)]))
+  }
+  for (const path of ['match', 'days']) {
+    const { example } = paths[`/api/v1/${path}/{id}`].get.responses[200].content['application/json']
+    assert.deepEqual(formOf(example), formOf((await app.get(`/api/v1/${path}/${id}`)).body))
+  }
 })
 
 test('docs have no words on persons and replicas that a service lacks', async (t) => {

@@ -94,6 +94,13 @@ eachService(
     const offered = await tool('search_operations', { query: 'run code of a test for 5000 ms' })
     assert.match(JSON.stringify(offered.value), /"patch_probe"/)
     const input = { operation: 'patch_probe', body: {} }
+    const describe = async (operation: string) => {
+      const { value } = await tool('describe_operation', { operation })
+      return [value.idempotency_key, value.dry_run]
+    }
+    assert.deepEqual(await describe('patch_probe'), ['required', 'not possible'])
+    assert.deepEqual(await describe('create_order'), [undefined, undefined])
+    assert.deepEqual(await describe('list_orders'), [undefined, undefined])
     const keyless = await tool('call_operation', input)
     assert.deepEqual([keyless.isError, keyless.value.status], [true, 400])
     for (let call = 0; call < 2; call++) {

@@ -110,11 +110,11 @@ test('other values take no place of a sign-in name, and those without a place ar
   const values = valuesOf('other', ...numbered(152))
   for (const name of ['first', 'former', 'last']) values.add('name', `${name}@example.com`)
   values.add('other', ['value number 151.', 'value number 3.'])
-  const found = () => numbered(152).filter((value) => values.mentions(value))
+  const searched = () => numbered(152).filter((value) => values.mentions(value))
   for (const name of ['first', 'former', 'last']) {
     assert.equal(values.mentions(`GET /users?email=${name}%40example.com`), true, name)
   }
-  assert.deepEqual([found().length, values.left, values.hasNextPart], [150, 2, true])
+  assert.deepEqual([searched().length, values.left, values.hasNextPart], [150, 2, true])
   const continued = new PersonValues({ id: '1', resource: 'members' }, values.stored())
   assert.equal(continued.left, 2)
   continued.add(

@@ -37,7 +37,7 @@ import { mediaTypesOf } from './media.ts'
 import { withListed } from './openapi-context.ts'
 import { resourcePaths, resourceSchemas } from './openapi-resource.ts'
 import { annotateSchema, describeField } from './openapi-words.ts'
-import { Resource } from './resource.ts'
+import { Resource, type ResourceDefinition } from './resource.ts'
 import {
   declaresResponse,
   type ForwardDefinition,
@@ -45,7 +45,7 @@ import {
   type RouteInput,
   statusesOf,
 } from './route.ts'
-import { outputSchema } from './route-output.ts'
+import { outputSample, outputSchema } from './route-output.ts'
 import { sampleInput, sampleMember, sampleWire } from './sample.ts'
 
 /** Generates the document of a version; `engine`: the operations that every version has. */
@@ -198,7 +198,7 @@ function routeOperation(route: RouteDefinition, catalog: Catalog, version: strin
       ...(route.method === 'GET' || route.steps || forward ? [] : [ref('parameters', 'Prefer')]),
     ],
     ...(route.input && { requestBody: inputBody(route, catalog, version) }),
-    responses: { ...routeResponses(route, versions, version), ...failing(404, 413, 415, 422) },
+    responses: { ...routeResponses(route, catalog, version), ...failing(404, 413, 415, 422) },
   })
 }
 
@@ -238,12 +238,15 @@ const undeclaredResponses = {
 
 function routeResponses(
   route: RouteDefinition,
-  versions: readonly string[],
+  { versions, apiEntries }: Catalog,
   version: string,
 ): Record<string, unknown> {
   if (!declaresResponse(route)) return undeclaredResponses
   const types = mediaTypesOf(route.output)
   const schema = outputSchema(route, versions, version) ?? (route.forward && {})
+  const rowOf = (definition: ResourceDefinition) =>
+    sampleWire(definition, apiEntries.get(definition.name)!.shapes.get(version)!)
+  const example = outputSample(route, { versions, version, rowOf })
   const headers = Object.entries(route.headers ?? {}).map(([name, description]) => [
     name,
     { description, schema: { type: 'string' } },
@@ -252,7 +255,7 @@ function routeResponses(
     description: 'Done.',
     ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
     ...(types && { content: mediaContent(types) }),
-    ...(schema && { content: content(schema) }),
+    ...(schema && { content: content(schema, example) }),
   }
   return Object.fromEntries(statusesOf(route).map((status) => [status, response]))
 }

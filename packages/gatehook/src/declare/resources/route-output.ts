@@ -16,7 +16,7 @@ import type { OutputMembers } from './body-fields.ts'
 import { type BodyForm, bodyFormIn, type DeclaredMembers } from './body-versions.ts'
 import { isMedia, type MediaDeclaration, mediaTypesOf } from './media.ts'
 import { annotateMember, schemaName } from './openapi-words.ts'
-import { type AnyResource, type AnyRow, Resource } from './resource.ts'
+import { type AnyResource, type AnyRow, Resource, type ResourceDefinition } from './resource.ts'
 import { type AnyResult, declaresResponse, type RouteDefinition, statusesOf } from './route.ts'
 import type { RowViews } from './row-views.ts'
 import { sampleMember } from './sample.ts'
@@ -228,4 +228,36 @@ function memberSchema(name: string, member: OutputMembers[string]): JsonSchema {
   }
   const spec = fieldSpecOf(member) as FieldSpec
   return annotateMember(valueSchema(spec), name, spec, sampleMember(name, spec))
+}
+
+/**
+ * Returns the example of a response that has rows; undefined for others, which the schema shows.
+ *
+ * @param rowOf returns a row as responses contain it: without members of `expand`
+ */
+export function outputSample(
+  { output, forward }: RouteDefinition,
+  { versions, version, rowOf }: SampleParts,
+): unknown {
+  if (!output || isMedia(output)) return undefined
+  if (output instanceof Resource) return rowOf(output.definition)
+  const { members } = bodyFormIn(output as DeclaredMembers, versions, version)
+  const isRow = (member: unknown) => member instanceof Resource
+  if (!Object.values(members).some((member) => isRow(member) || itemOf(member).some(isRow)))
+    return undefined
+  const object = Object.fromEntries(
+    Object.entries(members).map(([name, member]) => {
+      const [item] = itemOf(member)
+      if (member instanceof Resource) return [name, rowOf(member.definition)]
+      if (item instanceof Resource) return [name, [rowOf(item.definition)]]
+      return [name, sampleMember(name, fieldSpecOf(member) as FieldSpec)]
+    }),
+  )
+  return forward?.returnsList ? [object] : object
+}
+
+interface SampleParts {
+  readonly versions: readonly string[]
+  readonly version: string
+  readonly rowOf: (definition: ResourceDefinition) => AnyRow
 }

@@ -17,7 +17,7 @@ async function pausesOf(readBatch: (n: number) => { passed: number; hasMore: boo
   const clock = { elapsedMs: () => 0 }
   const share = createShare({ clock, ...BESIDE_OTHERS, part: 0.1 })
   for (const owner of ['other', 'own']) share.note(owner)
-  // Time stands still, so that only the work counts.
+  // The clock does not move, so that only the work counts.
   const resting = { ...share, restMs: () => 0 }
   const pause = async (ms: number) => void pauses.push(ms)
   const ended = Promise.withResolvers<void>()

@@ -28,6 +28,9 @@ const RESULTS_MAX = 20
 export interface AgentOperation extends OperationView {
   /** The template of its route: `/api/orders/:id`. */
   readonly route: string
+  /** Whether each request needs an `Idempotency-Key`. */
+  readonly needsKey: boolean
+  readonly hasDryRun: boolean
 }
 
 export interface AgentDirectory {
@@ -62,9 +65,13 @@ export function createDirectory(
   for (const view of reader.operations) {
     const route = view.path.replace(`/api/${version}/`, '/api/').replace(/\{(\w+)\}/g, ':$1')
     // The tools have arguments in place of headers.
-    const parameters = view.parameters.filter(({ place }) => place !== 'header')
+    const { header = [], other: parameters = [] } = Object.groupBy(view.parameters, ({ place }) =>
+      place === 'header' ? 'header' : 'other',
+    )
+    const needsKey = header.some(({ name, isRequired }) => name === 'Idempotency-Key' && isRequired)
+    const hasDryRun = header.some(({ name }) => name === 'Prefer')
     if (!reachable.has(`${view.method} ${route}`)) continue
-    operations.set(view.id, { ...view, parameters, route })
+    operations.set(view.id, { ...view, parameters, route, needsKey, hasDryRun })
   }
   const get = (id: string) => {
     const operation = operations.get(id)
@@ -131,11 +138,13 @@ function describeOperation(
   document: OpenApiNode,
   reader: DocumentReader,
 ): OpenApiNode {
-  const { description, method, parameters, body, status, answer } = operation
+  const { description, method, parameters, body, status, answer, needsKey, hasDryRun } = operation
   return {
     ...summaryOf(operation),
     ...(description !== '' && { description }),
     tool: method === 'GET' ? 'read_operation' : 'call_operation',
+    ...(needsKey && { idempotency_key: 'required' }),
+    ...(method !== 'GET' && !hasDryRun && { dry_run: 'not possible' }),
     parameters: parameters.map(({ name, place, isRequired, operators, ...rest }) => ({
       name,
       in: place,
