@@ -19,7 +19,7 @@ import { publicUrlOf } from '../platform/config/config.ts'
 import { environmentKey } from '../platform/config/environment.ts'
 import type { OptionName } from '../platform/config/options.ts'
 import { readMembers } from '../protocol/fields/body.ts'
-import { type CommandSpec, commandsOn, configOf, type Input } from './command.ts'
+import { type CommandOption, commandsOn, configOf, type Input } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import {
   type ApiResponse,
@@ -58,7 +58,7 @@ export const urlOption = [
 ] as const
 
 /** Options of commands on a customer's data. */
-export const customerOptions: NonNullable<CommandSpec['options']> = [
+export const customerOptions: readonly CommandOption[] = [
   ...installationOptions,
   urlOption,
   ['--mode <MODE>', 'test (default) or live, without a key'],

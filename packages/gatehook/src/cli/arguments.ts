@@ -2,9 +2,8 @@
  * Command-line arguments as values: lists of words, spans and instants, scopes. Throws `UsageError`
  * for text that is not valid. Pure.
  */
-import { closestSentence } from '../kernel/closest.ts'
 import { isInstantMs, isoTime } from '../kernel/time.ts'
-import type { CommandSpec, Input } from './command.ts'
+import type { CommandOption, Input } from './command.ts'
 import { UsageError } from './errors.ts'
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }
@@ -27,19 +26,6 @@ export const words = (value: unknown): string[] =>
       .split(/[,\s]+/)
       .filter(Boolean),
   )
-
-export const overlapOption = [
-  '--overlap <SPAN>',
-  'how long the previous secret stays valid (default 24h)',
-] as const
-
-/** Reads `--overlap` as seconds; undefined without the option. */
-export function overlapOf({ options: { overlap } }: Input): number | undefined {
-  if (overlap === undefined) return undefined
-  const spanS = parseDuration(String(overlap))
-  if (spanS !== undefined) return spanS
-  throw new UsageError(`--overlap is "${overlap}"; expected a span such as 24h, 30m or 0s.`)
-}
 
 const DEFAULT_COUNT = 50
 const MAX_COUNT = 10_000
@@ -78,7 +64,7 @@ export function expectedHashOf(text: unknown): string | undefined {
   throw new UsageError(`--expect is "${text}"; expected the 64 hex digits of a row's hash.`)
 }
 
-export const filterOptions: NonNullable<CommandSpec['options']> = [
+export const filterOptions: readonly CommandOption[] = [
   ['--customer <CUSTOMER>', 'only of this customer, by id or name'],
   ['--mode <MODE>', 'only live or test'],
 ]
@@ -87,25 +73,4 @@ export const filterOptions: NonNullable<CommandSpec['options']> = [
 export function filterOf({ options: { customer, mode } }: Input): string {
   const filters = Object.entries({ customer, mode }).filter(([, value]) => value !== undefined)
   return new URLSearchParams(filters as [string, string][]).toString()
-}
-
-/**
- * Throws `UsageError` for an empty list of scopes and for an unknown scope.
- *
- * @param holder - the noun in the message: `key`, `client`
- * @param option - the option that takes the scopes
- */
-export function requireScopes(
-  scopes: readonly string[],
-  declaredScopes: ReadonlySet<string>,
-  holder: string,
-  option: string,
-): void {
-  const unknownScope = scopes.find((scope) => !declaredScopes.has(scope))
-  if (scopes.length > 0 && unknownScope === undefined) return
-  const all = [...declaredScopes].sort()
-  if (unknownScope === undefined) {
-    throw new UsageError(`Say what the ${holder} may do: ${option}, of ${all.join(' ')}`)
-  }
-  throw new UsageError(`There is no scope "${unknownScope}". ${closestSentence(unknownScope, all)}`)
 }

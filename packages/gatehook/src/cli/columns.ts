@@ -1,6 +1,6 @@
-/** The columns of an object in a terminal: ids first, long texts last. Pure. */
+/** The columns and facts of an object in a terminal: ids first, long texts last. Pure. */
 import { isoTime } from '../kernel/time.ts'
-import { type ObjectColumn, tableColumns } from '../protocol/fields/columns.ts'
+import { type ObjectColumn, objectFacts, tableColumns } from '../protocol/fields/columns.ts'
 import type { AnyMember } from '../protocol/fields/members.ts'
 import type { CellDisplay, StateRule, StateTone } from '../protocol/fields/spec.ts'
 import { alarm, dim, green, yellow } from './output.ts'
@@ -33,8 +33,17 @@ function stateText(row: Json, rules: readonly StateRule[]): string {
   return ''
 }
 
+/** Returns a status with its colour; `---` for none. */
+export function statusText(status: number | null): string {
+  if (status === null) return alarm('---')
+  const paint = status >= 500 ? alarm : status >= 400 ? yellow : green
+  return paint(String(status))
+}
+
 const texts: Partial<Readonly<Record<CellDisplay, (value: never) => string>>> = {
   percent: (share: number) => `${Math.round(share * 1000) / 10} %`,
+  status: statusText,
+  duration: (ms: number) => `${Math.round(ms)} ms`,
   truth: (value: boolean) => (value ? 'yes' : 'no'),
   seconds: (value: number) => isoTime(value * 1000).replace('.000', ''),
   list: (values: readonly string[]) => values.join(' '),
@@ -45,7 +54,8 @@ const texts: Partial<Readonly<Record<CellDisplay, (value: never) => string>>> = 
   },
   rate: ({ limit, window_s: windowS }: Json) => `${limit} per ${windowS} s`,
   json: (value) => JSON.stringify(value),
-  who: ({ kind, name, id }: Json) => [kind, name, dim(String(id))].filter(Boolean).join(' '),
+  who: ({ kind, name, id }: Json) =>
+    [kind, name, id === null ? '' : dim(String(id))].filter(Boolean).join(' '),
 }
 
 /** Returns the text of a column of a row. */
@@ -71,3 +81,10 @@ export const columnsOf = <Row>(
       column.title,
       cells[column.name] ?? ((row: Row) => textOf(row as Json, column)),
     ])
+
+/** Returns a line for each fact of an object that the row has. */
+export function factsText(object: AnyMember, row: Json): string {
+  const facts = objectFacts(object).map((fact) => [fact.title, textOf(row, fact)] as const)
+  const width = Math.max(...facts.map(([title]) => title.length))
+  return facts.map(([title, text]) => `${dim(title.padEnd(width))}  ${text}`).join('\n')
+}

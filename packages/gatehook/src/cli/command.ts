@@ -7,7 +7,7 @@ import { printableValue } from '../kernel/printable.ts'
 import type { Config, Flags } from '../platform/config/config.ts'
 import { readConfig } from '../platform/config/environment.ts'
 import { flagOf, type OptionName, optionList } from '../platform/config/options.ts'
-import { type AnyMember, Member } from '../protocol/fields/members.ts'
+import type { AnyMember } from '../protocol/fields/members.ts'
 import { columnsOf } from './columns.ts'
 import { UsageError } from './errors.ts'
 import { bold, dim, type Output, processOutput, table } from './output.ts'
@@ -29,13 +29,16 @@ export const DIR_OPTION = ['--dir <DIR>', 'folder of service.ts (default: this f
 export const configOf = ({ flags, folder }: Pick<Input, 'flags' | 'folder'>): Config =>
   readConfig(flags, folder)
 
+/** `hidden`: `--help` does not list it. */
+export type CommandOption = readonly [flags: string, meaning: string, visibility?: 'hidden']
+
 export interface CommandSpec {
   /** Name and arguments: `start [DIR]`. */
   readonly name: string
   readonly summary: string
   /** Replaces the summary in `--help`. */
   readonly description?: string
-  readonly options?: readonly (readonly [flags: string, meaning: string])[]
+  readonly options?: readonly CommandOption[]
   readonly examples: readonly (readonly [command: string, meaning: string])[]
   /** Output of `--json`, where it is not one document. */
   readonly json?: string
@@ -69,41 +72,21 @@ function addConfigFlags(command: Command, listedFlags: CommandSpec['config']): v
   }
 }
 
-/** Either name of the option is accepted, because keys have the one and clients the other. */
-const SCOPE_NAMES: Readonly<Record<string, string>> = {
-  '--scope': '--scopes',
-  '--scopes': '--scope',
-}
-
-function addOption(command: Command, flags: string, meaning: string): void {
-  command.option(flags, meaning)
-  const [name = '', value] = flags.split(' ')
-  const other = SCOPE_NAMES[name]
-  if (other !== undefined) command.addOption(new Option(`${other} ${value}`).hideHelp())
-}
-
-/** Returns the options of a command line, with the scopes under both names. */
-function readOptions(command: Command): Record<string, unknown> {
-  const options = command.optsWithGlobals()
-  const { scope, scopes } = options
-  if (scope === undefined && scopes === undefined) return options
-  const all = [scope ?? [], scopes ?? []].flat()
-  return { ...options, scope: all, scopes: all }
-}
-
 function commanderCommand(spec: CommandSpec, finish: (exit: number) => void): Command {
   const command = new Command(spec.name.split(' ')[0])
   for (const argument of spec.name.split(' ').slice(1)) command.argument(argument)
   command.summary(spec.summary).description(spec.description ?? spec.summary)
   const takesFolder = spec.name.endsWith(' [DIR]')
-  for (const [flags, meaning] of spec.options ?? []) addOption(command, flags, meaning)
+  for (const [flags, meaning, visibility] of spec.options ?? []) {
+    command.addOption(new Option(flags, meaning).hideHelp(visibility === 'hidden'))
+  }
   if (takesFolder) command.option('--dir <DIR>', 'the same as DIR')
   command.option('--json', spec.json ?? 'print one JSON document')
   addConfigFlags(command, spec.config)
   const examples = spec.examples.map(([line, meaning]) => `  ${line}\n    ${dim(meaning)}`)
   command.addHelpText('after', `\n${bold('Examples:')}\n${examples.join('\n')}`)
   command.action(async () => {
-    const options = readOptions(command)
+    const options: Record<string, unknown> = command.optsWithGlobals()
     const flags = Object.fromEntries(
       optionList.filter(([name]) => name in options).map(([name]) => [name, options[name]]),
     )
@@ -165,11 +148,6 @@ export interface ActionSpec<Target, Opening, T, Parsed> extends OpeningCommand<O
   readonly exit?: (result: T) => number
 }
 
-/** A column that no object declares: a title that is the name of a member, or with its cell. */
-type PrintedColumn<Row> =
-  | (keyof Row & string)
-  | readonly [title: string, cell: (keyof Row & string) | ((row: Row) => string)]
-
 /** A command that lists rows: a table for people, `{data}` with `--json`. */
 export interface ListSpec<Target, Opening, Row, Parsed> extends OpeningCommand<Opening> {
   /** As of an action. */
@@ -179,23 +157,12 @@ export interface ListSpec<Target, Opening, Row, Parsed> extends OpeningCommand<O
     input: Input,
     parsed: Parsed,
   ) => Promise<readonly Row[]> | readonly Row[]
-  /** The object with its columns, or those of a table that is no list of the API. */
-  readonly columns: AnyMember | readonly PrintedColumn<Row>[]
+  /** The object of a row, which declares its columns. */
+  readonly columns: AnyMember
   /** Cells by the name of the column, in place of the object's. */
   readonly cells?: Readonly<Record<string, (row: Row) => string>>
   /** Printed instead of an empty table. */
   readonly empty?: string | ((input: Input) => string)
-}
-
-/** Returns the rows as a table. Members without a function are printed as they are. */
-function tableOf<Row>(columns: readonly PrintedColumn<Row>[], data: readonly Row[]): string {
-  const pairs = columns.map((column) => (typeof column === 'string' ? [column, column] : column))
-  const cellOf = (row: Row, cell: (typeof pairs)[number][1]) =>
-    typeof cell === 'function' ? cell(row) : String(row[cell as keyof Row])
-  return table(
-    pairs.map(([title]) => String(title)),
-    data.map((row) => pairs.map(([, cell]) => cellOf(row, cell))),
-  )
 }
 
 /**
@@ -233,12 +200,17 @@ export function commandsOn<Target, Opening = never>(
     spec: ListSpec<Target, Opening, Row, Parsed>,
   ): CommandSpec => {
     const { rows, columns, cells = {}, empty, ...description } = spec
-    const listed = columns instanceof Member ? columnsOf<Row>(columns, cells) : columns
+    const listed = columnsOf<Row>(columns, cells)
     return action<{ data: readonly Row[] }, Parsed>({
       ...description,
       act: async (target, input, parsed) => ({ data: await rows(target, input, parsed) }),
       describe({ data }, input) {
-        if (data.length > 0 || empty === undefined) return tableOf(listed, data)
+        if (data.length > 0 || empty === undefined) {
+          return table(
+            listed.map(([title]) => title),
+            data.map((row) => listed.map(([, cell]) => cell(row))),
+          )
+        }
         return typeof empty === 'string' ? empty : empty(input)
       },
     })

@@ -1,24 +1,30 @@
 /** `gatehook customers …`: customers of the installation (§13). */
 import { type CustomerJson, customer } from '../identity/access/collections.ts'
-import { type Api, administration, urlOption } from './api.ts'
+import { customerOperations } from '../identity/access/operations.ts'
+import { erasureOperations } from '../operate/erasure/operations.ts'
+import { administration, urlOption } from './api.ts'
+import type { BodyWords } from './body-options.ts'
 import type { CommandDescription, CommandFamily, CommandSpec } from './command.ts'
 import { UsageError } from './errors.ts'
 import { printExport } from './export-lines.ts'
 import { cliActor, installationOptions } from './installation.ts'
+import { operationCommand } from './operation-command.ts'
 import { bold } from './output.ts'
 import { customerIdOf } from './owner.ts'
 
-const pathOf = async (api: Api, customer: string) =>
-  `/admin/customers/${encodeURIComponent(await customerIdOf(api, customer))}`
+const { create, update } = customerOperations
 
 /** A command that sets or clears `suspended`. */
 const suspension = (suspended: boolean, verb: string, description: CommandDescription) =>
-  administration.action({
+  operationCommand<CustomerJson>(administration, {
     ...description,
-    act: async (api, { args: [customer = ''] }) =>
-      api.request<CustomerJson>('PATCH', await pathOf(api, customer), { suspended }),
+    operation: update,
+    body: { suspended },
+    idOf: customerIdOf,
     describe: ({ id, name }) => `${verb} ${bold(id)} (${name}).`,
   })
+
+const words: BodyWords = { contact_email: { option: 'contact' } }
 
 const exportCommand: CommandSpec = {
   name: 'export <CUSTOMER>',
@@ -33,7 +39,7 @@ const exportCommand: CommandSpec = {
   async run(input) {
     const [name = ''] = input.args
     await printExport(input, {
-      pathOf: (api) => pathOf(api, name),
+      pathOf: async (api) => `/admin/customers/${await customerIdOf(api, name)}`,
       readLocal: async (app, api) =>
         app.erasure.exportCustomer(await customerIdOf(api, name), cliActor()),
     })
@@ -43,7 +49,7 @@ const exportCommand: CommandSpec = {
 
 export const customers: CommandFamily = {
   name: 'customers',
-  summary: 'customers: list, create, suspend, resume, export, delete',
+  summary: 'customers: list, create, update, suspend, resume, export, delete',
   commands: [
     administration.list<CustomerJson>({
       name: 'list',
@@ -52,21 +58,33 @@ export const customers: CommandFamily = {
       rows: (api) => api.list('/admin/customers?sort=id'),
       columns: customer,
     }),
-    administration.action({
+    operationCommand<CustomerJson>(administration, {
       name: 'create <NAME>',
       summary: 'a new customer',
-      options: [
-        ['--contact <EMAIL>', 'the address for news about the API'],
-        ['--external-id <ID>', 'the id in your own system, which names the customer as well'],
-      ],
+      operation: create,
+      args: ['name'],
+      words,
       examples: [['gatehook customers create "Acme Ltd"', 'for keys create --customer ID']],
-      act: (api, { args: [name], options: { contact, externalId } }) =>
-        api.request<CustomerJson>('POST', '/admin/customers', {
-          name,
-          contact_email: contact,
-          external_id: externalId,
-        }),
       describe: ({ id, name }) => `Created ${bold(id)} (${name}).`,
+    }),
+    operationCommand<CustomerJson>(administration, {
+      name: 'update <CUSTOMER>',
+      summary: 'changes its name, contact, external id or limits',
+      operation: update,
+      words: {
+        ...words,
+        suspended: false,
+        limits: {
+          members: {
+            rate_limit: { option: 'credential-limit' },
+            total_rate_limit: { option: 'total-limit' },
+            delivery_rate: { option: 'delivery-limit' },
+          },
+        },
+      },
+      idOf: customerIdOf,
+      examples: [['gatehook customers update cus_… --total-limit 600/60', 'requests in 60 s']],
+      describe: ({ id, name }) => `Updated ${bold(id)} (${name}).`,
     }),
     suspension(true, 'Suspended', {
       name: 'suspend <CUSTOMER>',
@@ -79,20 +97,19 @@ export const customers: CommandFamily = {
       examples: [['gatehook customers resume cus_…', 'held deliveries are sent']],
     }),
     exportCommand,
-    administration.action({
+    operationCommand<{ id: string }>(administration, {
       name: 'delete <CUSTOMER>',
       summary: 'deletes a customer with all of its data, for good',
       description:
         'Its credentials end within 2 s. A running node deletes its rows in the background; ' +
         'gatehook customers list has the progress.',
+      operation: erasureOperations.deleteCustomer,
       options: [['--force', 'required: what is deleted cannot return']],
       examples: [['gatehook customers delete cus_… --force', 'after gatehook customers export']],
-      act: async (api, { args: [customer = ''], options }) => {
-        const path = await pathOf(api, customer)
-        if (options.force !== true) {
-          throw new UsageError('This deletes all data of the customer, for good: add --force.')
-        }
-        return api.request<{ id: string }>('DELETE', path)
+      async idOf(api, customer, { options }) {
+        const id = await customerIdOf(api, customer)
+        if (options.force === true) return id
+        throw new UsageError('This deletes all data of the customer, for good: add --force.')
       },
       describe: ({ id }) => `${bold(id)} is being deleted: gatehook customers list`,
     }),

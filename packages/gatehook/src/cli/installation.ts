@@ -21,7 +21,7 @@ import type { Database } from '../platform/storage/database.ts'
 import { isCreation } from '../platform/storage/migrate.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { readSetting } from '../platform/storage/settings.ts'
-import { type CommandSpec, commandsOn, configOf, DIR_OPTION, type Input } from './command.ts'
+import { type CommandOption, commandsOn, configOf, DIR_OPTION, type Input } from './command.ts'
 import { printableDatabaseUrl } from './doctor-checks.ts'
 import { CommandError } from './errors.ts'
 import { packageVersion } from './own-package.ts'
@@ -34,7 +34,7 @@ export const cliActor = () => ({ kind: 'cli', id: userInfo().username }) as cons
 /** The actor, and the customer where none is named. */
 export const cliCaller = () => ({ actor: cliActor(), customer: DEFAULT_CUSTOMER })
 
-export const installationOptions: NonNullable<CommandSpec['options']> = [DIR_OPTION]
+export const installationOptions: readonly CommandOption[] = [DIR_OPTION]
 
 export interface Opening {
   /** Creates the database, and applies migrations to it; for `migrate` and `seed` (§18.4). */

@@ -1,29 +1,15 @@
 /** `gatehook jobs …`: the jobs of the service's code (§6.14). */
-import { job } from '../outbound/jobs/operations.ts'
+import { job, jobOperations } from '../outbound/jobs/operations.ts'
 import { administration } from './api.ts'
 import { countOf, countOption } from './arguments.ts'
+import { factsText } from './columns.ts'
 import type { CommandFamily } from './command.ts'
 import type { JsonBody } from './http-client.ts'
-import { alarm, bold, dim, green } from './output.ts'
+import { operationCommand } from './operation-command.ts'
+import { bold } from './output.ts'
 
-const pathOf = (id: unknown, suffix = '') =>
-  `/admin/jobs/${encodeURIComponent(String(id))}${suffix}`
-
-const stateText = (state: string): string =>
-  state === 'failed' ? alarm(state) : state === 'done' ? green(state) : state
-
-const customerText = ({ customer, mode }: JsonBody): string =>
-  customer === null ? dim('-') : `${customer} ${mode}`
-
-function describe(job: JsonBody): string {
-  const { id, name, kind, state, attempt, run_at, error, input } = job
-  return [
-    `${bold(id)}  ${name} (${kind})  ${stateText(state)}`,
-    `${customerText(job)} · attempt ${attempt} · due ${run_at}`,
-    ...(error === null ? [] : [alarm(error)]),
-    JSON.stringify(input, undefined, 2),
-  ].join('\n')
-}
+const describe = (row: JsonBody): string =>
+  `${factsText(job, row)}\n${JSON.stringify(row.input, undefined, 2)}`
 
 export const jobs: CommandFamily = {
   name: 'jobs',
@@ -50,31 +36,25 @@ export const jobs: CommandFamily = {
       empty: 'No jobs.',
       columns: job,
     }),
-    administration.action({
+    operationCommand(administration, {
       name: 'show <ID>',
       summary: 'one job with its input',
+      operation: jobOperations.read,
       examples: [['gatehook jobs show job_…', 'its last error, and its input']],
-      act: (api, { args: [id] }) => api.request('GET', pathOf(id)),
       describe,
     }),
-    administration.action({
+    operationCommand(administration, {
       name: 'retry <ID>',
       summary: 'runs a failed, canceled or waiting job now, with all of its attempts',
-      options: [
-        ['--repeat-steps', 'also runs steps again that began over 24 hours ago without a result'],
-      ],
+      operation: jobOperations.retry,
       examples: [['gatehook jobs retry job_…', 'after the cause was removed']],
-      act: (api, { args: [id], options }) =>
-        api.request('POST', pathOf(id, '/retry'), {
-          repeat_steps: options['repeat-steps'] === true,
-        }),
       describe: ({ id }) => `${bold(id)} is due.`,
     }),
-    administration.action({
+    operationCommand(administration, {
       name: 'cancel <ID>',
       summary: 'ends a job that waits; it has no further attempt',
+      operation: jobOperations.cancel,
       examples: [['gatehook jobs cancel job_…', 'before it runs']],
-      act: (api, { args: [id] }) => api.request('POST', pathOf(id, '/cancel')),
       describe: ({ id }) => `${bold(id)} is canceled.`,
     }),
   ],

@@ -1,25 +1,29 @@
 /** `gatehook keys …`: API keys (§3.2, §13), and the keys that sign access tokens. */
-import type { ApiKeyJson, NewApiKey } from '../identity/access/key-members.ts'
+import type { ApiKeyJson, createdApiKey, NewApiKey } from '../identity/access/key-members.ts'
 import { type ListedKeyJson, listedKey } from '../identity/access/listed-keys.ts'
-import { administration, declaredScopes } from './api.ts'
-import {
-  filterOf,
-  filterOptions,
-  instantOf,
-  overlapOf,
-  overlapOption,
-  requireScopes,
-  words,
-} from './arguments.ts'
+import { keyOperations } from '../identity/access/operations.ts'
+import type { JsonOf } from '../protocol/fields/members.ts'
+import { administration } from './api.ts'
+import { filterOf, filterOptions } from './arguments.ts'
+import type { BodyWords } from './body-options.ts'
 import type { CommandFamily } from './command.ts'
-import { UsageError } from './errors.ts'
 import { cliActor, installation } from './installation.ts'
+import { ANY_SERVICE, operationCommand } from './operation-command.ts'
 import { bold } from './output.ts'
 
-const secretText = (verb: string, { id, name, mode, key }: NewApiKey) =>
-  `${verb} ${bold(id)} (${name}, ${mode}). The key, displayed only once:\n\n  ${bold(key)}\n`
+/** A key that was taken over has no text here. */
+const secretText = (verb: string, { id, name, mode, key }: JsonOf<typeof createdApiKey>) =>
+  `${verb} ${bold(id)} (${name}, ${mode}). ` +
+  (key === undefined
+    ? 'The key that you have issued works.'
+    : `The key, displayed only once:\n\n  ${bold(key)}\n`)
 
-const pathOf = (id: unknown) => `/admin/keys/${encodeURIComponent(String(id))}`
+const { create, update, revoke, roll } = keyOperations(ANY_SERVICE)
+
+const words: BodyWords = {
+  expires_at: { meaning: 'when it expires: an instant, or a span from now: 90d' },
+  api_version: { option: 'pin', meaning: 'the API version of requests that name none' },
+}
 
 type SigningKeyChange =
   | { readonly kid: string; readonly signs_from: string }
@@ -44,18 +48,11 @@ export const keys: CommandFamily = {
       empty: 'No keys. Create one: gatehook keys create --name mine --scopes admin',
       columns: listedKey,
     }),
-    administration.action({
+    operationCommand<JsonOf<typeof createdApiKey>>(administration, {
       name: 'create',
       summary: 'a new key, displayed once',
-      options: [
-        ['--name <NAME>', 'its purpose'],
-        ['--scopes <SCOPES...>', 'its scopes, separated by commas or spaces'],
-        ['--customer <CUSTOMER>', 'its customer, by id or name (default: default)'],
-        ['--mode <MODE>', 'live (default) or test'],
-        ['--expires <WHEN>', 'an instant, or a span from now: 90d'],
-        ['--cidrs <RANGES...>', 'accepted only from these addresses'],
-        ['--pin <VERSION>', 'the API version of requests that name none'],
-      ],
+      operation: create,
+      words,
       examples: [
         ['gatehook keys create --name Operator --scopes admin', 'a key for /admin'],
         [
@@ -63,84 +60,35 @@ export const keys: CommandFamily = {
           'a key that expires',
         ],
       ],
-      parse({ options: { name } }) {
-        if (!name) throw new UsageError('Give the key a name: --name "Billing service"')
-      },
-      async act(api, { options: { name, customer, mode, expires, cidrs, pin, scopes: text } }) {
-        const scopes = words(text)
-        requireScopes(scopes, declaredScopes(api), 'key', '--scopes')
-        return api.request<NewApiKey>('POST', '/admin/keys', {
-          name,
-          scopes,
-          customer,
-          mode,
-          expires_at: await instantOf(expires, api.now),
-          cidrs: cidrs === undefined ? undefined : words(cidrs),
-          api_version: pin,
-        })
-      },
       describe: (key) => secretText('Created', key),
     }),
-    administration.action({
+    operationCommand<ApiKeyJson>(administration, {
       name: 'update <ID>',
       summary: 'changes name, scopes, addresses, expiry or version, at once',
-      options: [
-        ['--name <NAME>', 'its new purpose'],
-        ['--scopes <SCOPES...>', 'its new scopes'],
-        ['--cidrs <RANGES...>', 'accepted only from these addresses'],
-        ['--any-address', 'accepted from every address'],
-        ['--expires <WHEN>', 'an instant, or a span from now: 90d; never'],
-        ['--pin <VERSION>', 'the API version of requests that name none; none'],
-      ],
+      operation: update,
+      words,
       examples: [
         ['gatehook keys update key_… --scopes events:read', 'leaves it the scope events:read'],
         ['gatehook keys update key_… --expires 1d', 'it expires tomorrow'],
+        ['gatehook keys update key_… --cidrs none', 'accepted from every address'],
       ],
-      parse({ options: { name, scopes, cidrs, anyAddress, expires, pin } }) {
-        if (cidrs !== undefined && anyAddress === true) {
-          throw new UsageError('Give --cidrs or --any-address, not both.')
-        }
-        const all = [name, scopes, cidrs, anyAddress, expires, pin]
-        if (all.every((value) => value === undefined)) {
-          throw new UsageError(
-            'Name what changes: --name, --scopes, --cidrs, --any-address, --expires, --pin.',
-          )
-        }
-      },
-      async act(api, { args: [id], options }) {
-        const { name, scopes: text, cidrs, anyAddress, expires, pin } = options
-        const scopes = text === undefined ? undefined : words(text)
-        if (scopes) requireScopes(scopes, declaredScopes(api), 'key', '--scopes')
-        return api.request<ApiKeyJson>('PATCH', pathOf(id), {
-          name,
-          api_version: pin === 'none' ? null : pin,
-          scopes,
-          cidrs: anyAddress === true ? [] : cidrs === undefined ? undefined : words(cidrs),
-          expires_at: expires === 'never' ? null : await instantOf(expires, api.now),
-        })
-      },
       describe: ({ id, scopes, cidrs, expires_at }) =>
         `Updated ${bold(id)}: scopes ${scopes.join(' ') || 'none'}; ` +
         `addresses ${cidrs.join(' ') || 'all'}; expires ${expires_at ?? 'never'}.`,
     }),
-    administration.action({
+    operationCommand(administration, {
       name: 'revoke <ID>',
       summary: 'revokes a key at once',
+      operation: revoke,
       examples: [['gatehook keys revoke key_…', 'rejected on every node within 2 seconds']],
-      async act(api, { args: [id = ''] }) {
-        await api.request('DELETE', pathOf(id))
-        return { id, revoked: true }
-      },
+      resultOf: (_, id) => ({ id, revoked: true }),
       describe: ({ id }) => `Revoked ${bold(id)}. Every node rejects it within 2 seconds.`,
     }),
-    administration.action({
+    operationCommand<NewApiKey>(administration, {
       name: 'roll <ID>',
       summary: 'a new secret under the same id',
-      options: [overlapOption],
+      operation: roll,
       examples: [['gatehook keys roll key_… --overlap 1h', 'both secrets work for an hour']],
-      parse: (input) => ({ overlap_seconds: overlapOf(input) }),
-      act: (api, { args: [id] }, body) =>
-        api.request<NewApiKey>('POST', `${pathOf(id)}/roll`, body),
       describe: (key) => secretText('Rolled', key),
     }),
     installation.action({

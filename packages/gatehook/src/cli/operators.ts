@@ -21,11 +21,15 @@ import {
 import { resetSecondFactor } from '../identity/people/second-factor.ts'
 import { ROLES } from '../kernel/principal.ts'
 import { readMembers } from '../protocol/fields/body.ts'
+import { bodyOptions } from './body-options.ts'
 import type { CommandDescription, CommandFamily, Input } from './command.ts'
 import { CommandError } from './errors.ts'
 import { cliActor, installation, requireFound } from './installation.ts'
 import { bold, yellow } from './output.ts'
 import { PASSWORD_SOURCE, readPassword } from './password-input.ts'
+
+/** The address is an argument, and the password is read from the terminal. */
+const creation = bodyOptions(operatorCreation, { email: false, password: false })
 
 /** A command that changes the operator whose e-mail address is its first argument. */
 const change = <T>(
@@ -55,13 +59,15 @@ export const operators: CommandFamily = {
     installation.action({
       name: 'create <EMAIL>',
       summary: `a new operator; ${PASSWORD_SOURCE}`,
-      options: [['--role <ROLE>', `${ROLES.join(', ')} (default)`]],
+      options: creation.options,
       examples: [
         ['gatehook operators create you@example.com', 'prompts for the password'],
         ['gatehook operators create ann@example.com --role support', 'deliveries and keys only'],
       ],
-      async act({ administration, hasher }, { args: [email = ''], options: { role } }) {
-        const members = { email, role, password: await readPassword(email) }
+      async act({ administration, hasher }, input) {
+        const [email = ''] = input.args
+        const options = await creation.read(input).at(async () => administration.clock.now())
+        const members = { ...options, email, password: await readPassword(email) }
         const body = readMembers(members, operatorCreation)
         return createOperator(administration, hasher, body, cliActor())
       },

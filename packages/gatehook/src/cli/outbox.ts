@@ -21,6 +21,7 @@ import type { Database } from '../platform/storage/database.ts'
 import { requireOneServer } from '../platform/storage/distribution/one-server.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { findPlace, type PostgresPlace } from '../platform/storage/postgres-place.ts'
+import { b } from '../protocol/fields/members.ts'
 import { type CommandFamily, configOf, type Input } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { cliActor, installation, installationOptions, withApp } from './installation.ts'
@@ -113,6 +114,26 @@ type ListedGrant = Pick<EmissionGrant, 'role'> & {
 /** Returns each customer by its id, with the id of the team beside it. */
 const customersOf = ({ customers, external_ids }: ListedGrant) =>
   customers?.map((id, at) => (external_ids?.[at] ? `${external_ids[at]} (${id})` : id))
+
+const grantRow = b
+  .object({
+    role: b.text(),
+    customers: b.list(b.text()).nullable(),
+    mode: b.text().nullable(),
+    types: b.list(b.text()).nullable(),
+  })
+  .columns({ role: {}, customers: {}, mode: { none: 'both' }, types: { none: 'all' } })
+
+const heldRow = b
+  .object({
+    id: b.text(),
+    customer: b.text().nullable(),
+    mode: b.text(),
+    type: b.text(),
+    held_at: b.time(),
+    problem: b.text(),
+  })
+  .columns({ id: {}, customer: {}, mode: {}, type: {}, held_at: { as: 'time' }, problem: {} })
 
 const wordsOf = ({ role, customers, mode, types }: EmissionGrant) =>
   `${bold(role)} emits ${types?.join(', ') ?? 'all types'} of ` +
@@ -222,12 +243,8 @@ export const outbox: CommandFamily = {
         }
         return rows
       },
-      columns: [
-        'role',
-        ['customers', (row) => customersOf(row)?.join(', ') ?? 'all'],
-        ['mode', ({ mode }) => mode ?? 'both'],
-        ['types', ({ types }) => types?.join(', ') ?? 'all'],
-      ],
+      columns: grantRow,
+      cells: { customers: (row) => customersOf(row)?.join(', ') ?? 'all' },
       empty: 'No role may emit events: gatehook outbox install',
     }),
     installation.action({
@@ -250,7 +267,7 @@ export const outbox: CommandFamily = {
         }
         return rows
       },
-      columns: ['id', 'customer', 'mode', 'type', ['held', 'held_at'], 'problem'],
+      columns: heldRow,
       empty: 'No event is held.',
     }),
     installation.action({

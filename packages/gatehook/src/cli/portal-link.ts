@@ -2,8 +2,9 @@
 
 import { listEventScopes } from '../declare/resources/event-types.ts'
 import { isInstallationScope } from '../identity/access/administration.ts'
-import { type Api, administration, declaredScopes } from './api.ts'
-import { requireScopes, words } from './arguments.ts'
+import { linkOperations } from '../pages/portal/portal.ts'
+import { type Api, administration } from './api.ts'
+import { ANY_SERVICE, operationCommand } from './operation-command.ts'
 import { bold } from './output.ts'
 import { customerIdOf } from './owner.ts'
 
@@ -23,19 +24,21 @@ interface CreatedLink {
   readonly expires_at: string
 }
 
-export const portalLink = administration.action({
+export const portalLink = operationCommand<CreatedLink>(administration, {
   name: 'portal-link <CUSTOMER>',
   summary: 'a link that opens the portal of a customer once, within 30 minutes',
-  options: [
-    ['--mode <MODE>', 'live (default) or test'],
-    [
-      '--can <SCOPES...>',
-      `the scopes of its session (default: ${WEBHOOK_SCOPES.join(' ')}, and the scopes that read ` +
-        'the events of the service)',
-    ],
-    ['--email <EMAIL>', 'the name of the session in the audit trail'],
-    ['--return-url <URL>', 'the page to which the portal links back'],
-  ],
+  operation: linkOperations(ANY_SERVICE).create,
+  args: ['customer'],
+  words: {
+    mode: { meaning: 'live (default) or test', isOptional: true },
+    can: {
+      value: 'SCOPES',
+      meaning:
+        `the scopes of its session (default: ${WEBHOOK_SCOPES.join(' ')}, and the scopes that ` +
+        'read the events of the service)',
+      isOptional: true,
+    },
+  },
   config: ['databaseUrl', 'publicUrl', 'host', 'port'],
   examples: [
     ['gatehook portal-link cus_…', 'send it to a person of the customer'],
@@ -44,13 +47,12 @@ export const portalLink = administration.action({
       'keys are created with these scopes only',
     ],
   ],
-  async act(api, { args: [name = ''], options: { mode = 'live', can, email, returnUrl } }) {
-    const scopes = can === undefined ? defaultScopes(api) : words(can)
-    requireScopes(scopes, declaredScopes(api), 'session', '--can')
-    const customer = await customerIdOf(api, name)
-    const body = { customer, mode, can: scopes, email, return_url: returnUrl }
-    return api.request<CreatedLink>('POST', '/admin/portal-links', body)
-  },
+  complete: async (body, api) => ({
+    mode: 'live',
+    can: defaultScopes(api),
+    ...body,
+    customer: await customerIdOf(api, String(body.customer)),
+  }),
   describe: ({ url, customer, mode, can, expires_at }) =>
     `Opens the portal of ${customer} (${mode}) once, until ${expires_at}, ` +
     `with ${can.join(' ')}:\n\n  ${bold(url)}\n`,

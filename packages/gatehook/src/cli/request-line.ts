@@ -1,10 +1,11 @@
 /** A logged request as a line for people, and the filters that commands on requests share. Pure. */
-import type { CommandSpec, Input } from './command.ts'
+import { statusText } from './columns.ts'
+import type { CommandOption, Input } from './command.ts'
 import type { JsonBody } from './http-client.ts'
-import { alarm, dim, green, yellow } from './output.ts'
+import { alarm, dim } from './output.ts'
 
 /** Options of commands that filter requests; each is a parameter of `/admin/requests`. */
-export const requestFilters: NonNullable<CommandSpec['options']> = [
+export const requestFilters: readonly CommandOption[] = [
   ['--status <STATUS>', '404, 4xx, 403,429, or none (the connection ended)'],
   ['--error <CODE>', 'an error code: insufficient_scope'],
   ['--route <ROUTE>', 'a route template: /api/things/:id'],
@@ -24,13 +25,6 @@ export function filterQuery({ options }: Input): URLSearchParams {
   }
   if (key !== undefined) query.set('key_id', String(key))
   return query
-}
-
-/** Returns a status with its colour; `---` for none. */
-export function statusText(status: number | null): string {
-  if (status === null) return alarm('---')
-  const paint = status >= 500 ? alarm : status >= 400 ? yellow : green
-  return paint(String(status))
 }
 
 const METHOD_COLUMNS = 6

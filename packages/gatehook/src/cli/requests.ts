@@ -1,10 +1,12 @@
 /** `gatehook requests …`: the request log of a running node or of the local database. */
+import { loggedRequest } from '../operate/monitoring/operations.ts'
 import { administration } from './api.ts'
 import { countOf, countOption } from './arguments.ts'
+import { statusText } from './columns.ts'
 import type { CommandFamily } from './command.ts'
 import type { JsonBody } from './http-client.ts'
 import { alarm, bold, dim, green, yellow } from './output.ts'
-import { filterQuery, requestFilters, statusText } from './request-line.ts'
+import { filterQuery, requestFilters } from './request-line.ts'
 
 const callerOf = ({ credential }: JsonBody): string => {
   if (credential === null) return dim('none')
@@ -97,15 +99,8 @@ export const requests: CommandFamily = {
       parse: countOf,
       rows: (api, input, count) => api.list(`/admin/requests?${filterQuery(input)}`, count),
       empty: 'No such requests.',
-      columns: [
-        'at',
-        ['status', ({ status }) => statusText(status)],
-        ['ms', ({ took_ms }) => String(Math.round(took_ms))],
-        ['request', ({ method, path }) => `${method} ${path}`],
-        ['error', ({ error }) => error ?? ''],
-        ['caller', callerOf],
-        'id',
-      ],
+      columns: loggedRequest,
+      cells: { path: ({ method, path }) => `${method} ${path}` },
     }),
     administration.action({
       name: 'show <ID>',

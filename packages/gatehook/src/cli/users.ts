@@ -2,14 +2,16 @@
 
 import type { ResourceDefinition } from '../declare/resources/resource.ts'
 import { type AccountJson, account } from '../identity/people/collection.ts'
+import { personOperations } from '../identity/people/operations.ts'
 import { type SessionJson, session } from '../identity/tokens/operations.ts'
+import { personErasureOperations } from '../operate/erasure/operations.ts'
 import { fieldKindOf } from '../protocol/fields/kinds/table.ts'
 import { type Api, administration, invalidMode, urlOption } from './api.ts'
-import { words } from './arguments.ts'
 import type { CommandDescription, CommandFamily, CommandSpec, Input } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { printExport } from './export-lines.ts'
 import { cliActor, installationOptions } from './installation.ts'
+import { ANY_SERVICE, operationCommand } from './operation-command.ts'
 import { bold } from './output.ts'
 import { withCustomerId } from './owner.ts'
 import { PASSWORD_SOURCE, readPassword } from './password-input.ts'
@@ -83,40 +85,30 @@ function jsonOrText(text: string): unknown {
   }
 }
 
-function accessChange({ options: { role, scopes } }: Input): Record<string, unknown> {
-  if (role === undefined && scopes === undefined) {
-    throw new UsageError('Say what changes: --role or --scopes.')
-  }
-  return {
-    ...(role !== undefined && { role: role === 'none' ? null : role }),
-    ...(scopes !== undefined && { scopes: words(scopes) }),
-  }
-}
-
 const pathOf = (id: number, suffix = '') => `/admin/users/${id}${suffix}`
 
 const placeOptions = [
   ['--customer <CUSTOMER>', 'only of this customer, by id or name (default: any)'],
   ['--mode <MODE>', 'only of live or test (default: either)'],
 ] as const
-const roleOption = ['--role <ROLE>', 'the role in their tokens'] as const
-const scopesOption = [
-  '--scopes <SCOPES...>',
-  'their scopes (default: those of .signsIn(), else own rows and owned rows)',
-] as const
 
-/** A command that sends `PATCH /admin/users/{id}`. */
-const change = (
-  changeOf: (input: Input) => Record<string, unknown>,
-  verb: string,
-  { options = [], ...description }: CommandDescription,
-) =>
-  administration.action({
+const operations = personOperations(ANY_SERVICE, {})
+const role = { meaning: 'the role in their tokens' }
+const scopes = {
+  meaning: 'their scopes (default: those of .signsIn(), else own rows and owned rows)',
+}
+
+/** The id of a person is found by `--customer` and `--mode`. */
+const idOf = (api: Api, person: string, input: Input) => personId(api, person, placeOf(input))
+
+/** A command that disables or enables. */
+const setDisabled = (disabled: boolean, verb: string, description: CommandDescription) =>
+  operationCommand(administration, {
     ...description,
-    options: [...placeOptions, ...options],
-    parse: (input) => ({ place: placeOf(input), body: changeOf(input) }),
-    act: async (api, { args: [person = ''] }, { place, body }) =>
-      api.request('PATCH', pathOf(await personId(api, person, place)), body),
+    operation: operations.update,
+    body: { disabled },
+    options: placeOptions,
+    idOf,
     describe: ({ id }) => `${verb} ${bold(String(id))}.`,
   })
 
@@ -160,15 +152,11 @@ export const people: CommandFamily = {
       empty: 'No person can sign in yet. Create one: gatehook users create --help',
       columns: account,
     }),
-    administration.action({
+    operationCommand(administration, {
       name: 'create <FIELDS...>',
       summary: `a new person; ${PASSWORD_SOURCE}`,
-      options: [
-        roleOption,
-        scopesOption,
-        ['--customer <CUSTOMER>', 'their customer, by id or name (default: default)'],
-        ['--mode <MODE>', 'live (default) or test'],
-      ],
+      operation: operations.create,
+      words: { role, scopes, password: false },
       examples: [
         ['gatehook users create name=Ada email=ada@example.com', 'prompts for the password'],
         [
@@ -176,48 +164,45 @@ export const people: CommandFamily = {
           'without a prompt',
         ],
       ],
-      async act(api, { args: [pairs], options: { role, customer, mode, scopes } }) {
+      async complete(body, api, { args: [pairs] }) {
         const resource = signInResource(api)
         const row = rowOf(resource, [pairs ?? []].flat())
         const name = String(row[resource.signsIn!.username] ?? 'the new account')
-        return api.request('POST', '/admin/users', {
-          ...row,
-          role,
-          customer,
-          mode,
-          scopes: scopes === undefined ? undefined : words(scopes),
-          password: await readPassword(name),
-        })
+        return { ...row, ...body, password: await readPassword(name) }
       },
       describe: ({ id }) => `Created ${bold(String(id))}, who can sign in now.`,
     }),
-    administration.action({
+    operationCommand(administration, {
       name: 'password <PERSON>',
       summary: `a new password by id or sign-in name, which ends sessions; ${PASSWORD_SOURCE}`,
+      operation: operations.setPassword,
+      words: { password: false },
       options: placeOptions,
       examples: [['gatehook users password ada@example.com', 'signed out within 2 seconds']],
-      parse: placeOf,
-      async act(api, { args: [person = ''] }, place) {
-        const id = await personId(api, person, place)
-        const password = await readPassword(person)
-        await api.request('PUT', pathOf(id, '/password'), { password })
-        return { id }
-      },
+      idOf,
+      complete: async (_body, _api, { args: [person = ''] }) => ({
+        password: await readPassword(person),
+      }),
+      resultOf: (_, id) => ({ id: Number(id) }),
       describe: (_, { args: [person = ''] }) =>
         `Changed. The sessions of ${bold(person)} have ended.`,
     }),
-    change(accessChange, 'Changed', {
+    operationCommand(administration, {
       name: 'update <PERSON>',
-      summary: 'changes role or scopes',
-      options: [roleOption, scopesOption],
+      summary: 'changes role, scopes or identities',
+      operation: operations.update,
+      words: { role, scopes, disabled: false },
+      options: placeOptions,
       examples: [['gatehook users update ada@example.com --role none', 'removes the role']],
+      idOf,
+      describe: ({ id }) => `Changed ${bold(String(id))}.`,
     }),
-    change(() => ({ disabled: true }), 'Disabled', {
+    setDisabled(true, 'Disabled', {
       name: 'disable <PERSON>',
       summary: 'ends their sessions; they cannot sign in',
       examples: [['gatehook users disable 7', 'deletes no data']],
     }),
-    change(() => ({ disabled: false }), 'Enabled', {
+    setDisabled(false, 'Enabled', {
       name: 'enable <PERSON>',
       summary: 'they can sign in',
       examples: [['gatehook users enable ada@example.com', 'with the same password']],
@@ -252,22 +237,20 @@ export const people: CommandFamily = {
         session === null ? `Ended. ${bold(person)} has no session now.` : `Ended ${bold(session)}.`,
     }),
     exportCommand,
-    administration.action({
+    operationCommand<{ id: number; job_id: string }>(administration, {
       name: 'erase <PERSON>',
       summary: 'erases the personal data of a person, for good',
       description:
         'The credential and the sessions end within 2 s. A running node erases the sign-in name ' +
         'and the fields with .personal() in the background; the rows stay. Name a row without a ' +
         'password by its id.',
+      operation: personErasureOperations.erasePerson,
       options: [...placeOptions, ['--force', 'required: what is erased cannot return']],
       examples: [['gatehook users erase ada@example.com --force', 'after gatehook users export']],
-      parse: placeOf,
-      async act(api, { args: [person = ''], options }, place) {
-        const id = await personId(api, person, place)
-        if (options.force !== true) {
-          throw new UsageError('This erases the data of the person, for good: add --force.')
-        }
-        return api.request<{ id: number; job_id: string }>('DELETE', pathOf(id))
+      async idOf(api, person, input) {
+        const id = await personId(api, person, placeOf(input))
+        if (input.options.force === true) return id
+        throw new UsageError('This erases the data of the person, for good: add --force.')
       },
       describe: ({ id, job_id }) =>
         `${bold(String(id))} is being erased: gatehook jobs show ${job_id}`,

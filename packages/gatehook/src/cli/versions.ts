@@ -1,22 +1,26 @@
 /** `gatehook versions …`: the calendar of API versions and their callers (§8, §13). */
 
-import type { VersionRepresentation } from '../declare/versions/calendar-update.ts'
+import { apiVersion, type VersionRepresentation } from '../declare/versions/calendar-update.ts'
 import { changelogMarkdown, changelogOf } from '../declare/versions/changelog.ts'
-import type { UsageRepresentation } from '../declare/versions/operations.ts'
+import {
+  type UsageRepresentation,
+  versionOperations,
+  versionUsage,
+} from '../declare/versions/operations.ts'
 import { isoTime, parseTime } from '../kernel/time.ts'
-import type { VersionCallerRow } from '../operate/monitoring/version-operations.ts'
-import { type Api, ApiError, administration } from './api.ts'
+import { type VersionCallerRow, versionCaller } from '../operate/monitoring/version-operations.ts'
+import type { Members } from '../protocol/fields/members.ts'
+import { type Api, administration } from './api.ts'
 import { instantOf, parseDuration } from './arguments.ts'
+import type { BodyWords } from './body-options.ts'
 import type { CommandDescription, CommandFamily, Input } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { installationOptions } from './installation.ts'
-import { alarm, bold, dim, table, yellow } from './output.ts'
+import { operationCommand } from './operation-command.ts'
+import { alarm, bold, dim, table } from './output.ts'
 import { serviceOf } from './service-file.ts'
 
 const day = (instant: string | null): string => instant?.slice(0, 10) ?? dim('-')
-
-const stateText = ({ state }: VersionRepresentation): string =>
-  state === 'retired' ? alarm(state) : state === 'deprecated' ? yellow(state) : state
 
 /** Returns the path of a version. Throws `CommandError` for an undeclared one. */
 function pathOf(api: Api, version = ''): string {
@@ -36,31 +40,33 @@ const servedVersions = async (api: Api): Promise<string[]> =>
   (await allVersions(api)).flatMap(({ version, state }) => (state === 'retired' ? [] : [version]))
 
 interface Announcement extends CommandDescription {
+  readonly input: Members
+  readonly words?: BodyWords
   /** Returns the body of `PUT /admin/versions/{version}`, without `force`. */
-  readonly body: (
+  readonly bodyOf: (
     input: Input,
     api: Api,
     current: VersionRepresentation,
+    body: Readonly<Record<string, unknown>>,
   ) => Promise<Readonly<Record<string, unknown>>>
   readonly describe: (version: VersionRepresentation, api: Api) => Promise<string> | string
 }
 
+const { update } = versionOperations
+
 /** A command that changes the calendar. Where `force` is missing, the error names `--force`. */
-const announcement = ({ body, describe, ...description }: Announcement) =>
-  administration.action({
+const announcement = ({ input: members, bodyOf, describe, ...description }: Announcement) =>
+  operationCommand<VersionRepresentation>(administration, {
     ...description,
-    async act(api, input) {
-      const path = pathOf(api, input.args[0])
-      const force = input.options.force === true
-      const change = await body(input, api, await api.request('GET', path))
-      try {
-        return await api.request<VersionRepresentation>('PUT', path, { ...change, force })
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error
-        const { error: code, message, errors } = error.response.body ?? {}
-        if (code !== 'notice_too_short') throw error
-        throw new CommandError(`${errors?.[0]?.message ?? message} To do it anyway: --force`)
-      }
+    operation: { ...update, input: members },
+    async complete({ force = false, ...body }, api, input) {
+      const current = await api.request('GET', pathOf(api, input.args[0]))
+      return { ...(await bodyOf(input, api, current, body)), force }
+    },
+    explain(error) {
+      const { error: code, message, errors } = error.response.body ?? {}
+      if (code !== 'notice_too_short') return error
+      return new CommandError(`${errors?.[0]?.message ?? message} To do it anyway: --force`)
     },
     describe: (version, _, api) => describe(version, api),
   })
@@ -71,25 +77,21 @@ const deprecate = announcement({
   description:
     'Every response of the version announces the deprecation; from the sunset on, requests get ' +
     '410. Running nodes follow within two seconds.',
-  options: [
-    ['--sunset <WHEN>', 'the day it retires: 2027-12-01, or a span from now'],
-    ['--at <WHEN>', 'when the deprecation begins (default: now)'],
-    ['--successor <VERSION>', 'the version to move to (default: the next one)'],
-    ['--guide <URL>', 'the migration guide'],
-    ['--link <URL>', 'a page about the sunset'],
-    ['--force', 'with less than six months of notice'],
-  ],
-  examples: [['gatehook versions deprecate v1 --sunset 2027-12-01', 'notifies callers at once']],
-  async body({ options: { sunset, at, successor, guide, link } }, api, current) {
-    const begin = (await instantOf(at, api.now)) ?? current.deprecated_at
-    return {
-      deprecated_at: begin ?? isoTime(await api.now()),
-      ...(sunset !== undefined && { sunset_at: await instantOf(sunset, api.now) }),
-      ...(successor !== undefined && { successor }),
-      ...(guide !== undefined && { migration_guide: guide }),
-      ...(link !== undefined && { sunset_link: link }),
-    }
+  input: update.input!,
+  words: {
+    brownouts: false,
+    deprecated_at: { option: 'at', meaning: 'when the deprecation begins (default: now)' },
+    sunset_at: { meaning: 'the day it retires: 2027-12-01, or a span from now' },
+    successor: { meaning: 'the version to move to (default: the next one)' },
+    migration_guide: { option: 'guide', meaning: 'the migration guide' },
+    sunset_link: { option: 'link' },
+    force: { meaning: 'with less than six months of notice' },
   },
+  examples: [['gatehook versions deprecate v1 --sunset 2027-12-01', 'notifies callers at once']],
+  bodyOf: async (_, api, { deprecated_at }, body) => ({
+    deprecated_at: deprecated_at ?? isoTime(await api.now()),
+    ...body,
+  }),
   describe: ({ version, deprecated_at, sunset_at, successor }) =>
     `${bold(version)} is deprecated from ${day(deprecated_at)} on` +
     `${sunset_at === null ? '' : ` and retires at ${sunset_at}`}` +
@@ -108,7 +110,8 @@ const brownout = announcement({
   examples: [
     ['gatehook versions brownout v1 --start 2027-11-01T10:00Z --for 1h', 'an hour of 410'],
   ],
-  async body({ options: { start, for: length, clear } }, api, { brownouts }) {
+  input: {},
+  async bodyOf({ options: { start, for: length, clear } }, api, { brownouts }) {
     if (clear) return { brownouts: [] }
     const spanS = parseDuration(String(length ?? ''))
     const begin = await instantOf(start, api.now)
@@ -130,9 +133,10 @@ const brownout = announcement({
 const retire = announcement({
   name: 'retire <VERSION>',
   summary: 'ends a version now',
-  options: [['--force', 'without notice; also the last version that is served']],
+  input: { force: update.input!.force },
+  words: { force: { meaning: 'without notice; also the last version that is served' } },
   examples: [['gatehook versions retire v1 --force', 'even if it has callers']],
-  async body({ options: { force } }, api, { version, state, sunset_at }) {
+  async bodyOf({ options: { force } }, api, { version, state, sunset_at }) {
     // Callers saw that instant: it does not change.
     if (state === 'retired') return { sunset_at }
     if (force !== true && (await servedVersions(api)).every((served) => served === version)) {
@@ -189,15 +193,11 @@ export const versions: CommandFamily = {
       summary: 'every version and its calendar',
       examples: [['gatehook versions list --json', 'for programs']],
       rows: allVersions,
-      columns: [
-        ['version', ({ version }) => bold(version)],
-        ['state', stateText],
-        'released',
-        ['deprecated', ({ deprecated_at }) => day(deprecated_at)],
-        ['sunset', ({ sunset_at }) => day(sunset_at)],
-        ['successor', ({ successor }) => successor ?? dim('-')],
-        ['guide', ({ migration_guide }) => migration_guide ?? dim('-')],
-      ],
+      columns: apiVersion,
+      cells: {
+        deprecated_at: ({ deprecated_at }) => day(deprecated_at),
+        sunset_at: ({ sunset_at }) => day(sunset_at),
+      },
     }),
     administration.list<UsageRepresentation>({
       name: 'usage <VERSION>',
@@ -206,13 +206,11 @@ export const versions: CommandFamily = {
       examples: [['gatehook versions usage v1', 'the latest request first']],
       rows: (api, { args: [version] }) => api.list(`${pathOf(api, version)}/usage?sort=-last_at`),
       empty: ({ args: [version] }) => `There are no requests to ${version}.`,
-      columns: [
-        'customer',
-        ['key or client', ({ key_id, client_id }) => key_id ?? client_id ?? dim('-')],
-        ['requests', 'count'],
-        ['last request', 'last_at'],
-        ['route', ({ method, route }) => `${method} ${route}`],
-      ],
+      columns: versionUsage,
+      cells: {
+        key_id: ({ key_id, client_id }) => key_id ?? client_id ?? dim('-'),
+        route: ({ method, route }) => `${method} ${route}`,
+      },
     }),
     administration.list<VersionCallerRow>({
       name: 'callers <VERSION>',
@@ -221,14 +219,11 @@ export const versions: CommandFamily = {
       examples: [['gatehook versions callers v1 --json', 'with routes and requests by day']],
       rows: (api, { args: [version] }) => allCallers(api, `${pathOf(api, version)}/callers`),
       empty: ({ args: [version] }) => `There are no requests to ${version}.`,
-      columns: [
-        ['customer', ({ customer, customer_name: name }) => name ?? customer ?? dim('-')],
-        ['caller', ({ kind, name, id }) => `${kind} ${name ?? id ?? ''}`.trim()],
-        ['requests', 'count'],
-        ['trend', ({ outlook }) => outlook.kind],
-        ['last request', ({ last_at }) => last_at ?? dim('-')],
-        ['contact', ({ contact }) => contact ?? dim('-')],
-      ],
+      columns: versionCaller,
+      cells: {
+        customer_name: ({ customer, customer_name: name }) => name ?? customer ?? dim('-'),
+        name: ({ kind, name, id }) => `${kind} ${name ?? id ?? ''}`.trim(),
+      },
     }),
     deprecate,
     brownout,

@@ -1,14 +1,13 @@
 /** `gatehook webhooks …`: registrations and their deliveries (§9). */
 import { matchesAny } from '../history/events/event-pattern.ts'
-import { wallClock } from '../kernel/clock.ts'
-import { isoTime, parseTime } from '../kernel/time.ts'
 import { delivery } from '../outbound/webhooks/delivery-log.ts'
+import { webhookOperations } from '../outbound/webhooks/operations.ts'
 import { webhookItem } from '../outbound/webhooks/registration.ts'
 import { type Api, ApiError, customerCommands } from './api.ts'
-import { overlapOf, overlapOption, parseDuration, words } from './arguments.ts'
+import { PAST } from './body-options.ts'
 import type { CommandDescription, CommandFamily } from './command.ts'
-import { UsageError } from './errors.ts'
 import type { JsonBody } from './http-client.ts'
+import { ANY_SERVICE, operationCommand } from './operation-command.ts'
 import { alarm, bold, green, yellow } from './output.ts'
 import { triggerable } from './sample-event.ts'
 
@@ -27,16 +26,7 @@ async function sampleType(api: Api, id: unknown): Promise<string | undefined> {
   return triggerable(api.service).find((type) => matchesAny(events, type))
 }
 
-/** Reads `--since`: an instant, or a span back from now. */
-function sinceOf(text: unknown): string {
-  if (text === undefined) throw new UsageError('Say since when: --since 2h, or an instant.')
-  const spanS = parseDuration(String(text))
-  if (spanS !== undefined) return isoTime(wallClock.now() - spanS * 1000)
-  if (parseTime(String(text)) !== undefined) return String(text)
-  throw new UsageError(`--since is "${text}"; expected a span such as 2h, or an instant.`)
-}
-
-const { list, action } = customerCommands('webhookAllowPrivate')
+const commands = customerCommands('webhookAllowPrivate')
 
 const OWN_ENVIRONMENT =
   'This command sends the request itself and reads its own environment, not that of the running ' +
@@ -49,35 +39,31 @@ const isNotAllowed = (body: JsonBody): boolean =>
   /^blocked\b/.test(body?.error ?? '') ||
   JSON.stringify(body?.errors ?? []).includes('GATEHOOK_WEBHOOK_ALLOW_PRIVATE')
 
-/** Sends a request after which the API calls a receiver; explains an address not allowed. */
-async function callReceiver(api: Api, method: string, path: string, body: unknown) {
-  try {
-    return await api.request(method, path, body)
-  } catch (error) {
-    if (!(error instanceof ApiError && api.refusesPrivate && isNotAllowed(error.response.body))) {
-      throw error
-    }
-    throw new ApiError([...error.sentences, OWN_ENVIRONMENT], error.exit, error.response)
-  }
-}
+/** Adds advice where the API may not call a receiver. */
+const explainTarget = (error: ApiError, api: Api): ApiError =>
+  api.refusesPrivate && isNotAllowed(error.response.body)
+    ? new ApiError([...error.sentences, OWN_ENVIRONMENT], error.exit, error.response)
+    : error
+
+const operations = webhookOperations({
+  eventTypes: [],
+  allowPrivate: true,
+  versions: () => ANY_SERVICE.versions,
+})
+
+const since = { meaning: 'a span back from now (2h), or an instant', form: PAST }
+const api_version = { option: 'pin', meaning: 'the API version of its events (default: newest)' }
 
 /** A command that resends events since an instant. */
 const resendSince = (
   operation: 'recover' | 'replay',
-  { options = [], ...description }: Omit<CommandDescription, 'name'>,
+  description: Omit<CommandDescription, 'name'>,
 ) =>
-  action({
+  operationCommand<{ count: number }>(commands, {
     ...description,
     name: `${operation} <ID>`,
-    options: [['--since <WHEN>', 'a span back from now (2h), or an instant'], ...options],
-    parse: ({ options: { since, events } }) => ({
-      since: sinceOf(since),
-      ...(events !== undefined && { event_types: words(events) }),
-    }),
-    async act(api, { args: [id] }, body) {
-      const { count } = await api.request('POST', pathOf(id, `/${operation}`), body)
-      return { count }
-    },
+    operation: operations[operation],
+    words: { since, event_types: { option: 'events', meaning: 'only these types' } },
     describe: ({ count }) => `${bold(String(count))} deliveries are queued.`,
   })
 
@@ -87,7 +73,7 @@ export const webhooks: CommandFamily = {
   name: 'webhooks',
   summary: 'webhook registrations and their deliveries',
   commands: [
-    list({
+    commands.list({
       name: 'list',
       summary: 'all registrations',
       examples: [['gatehook webhooks list --mode live', 'of live data']],
@@ -95,48 +81,59 @@ export const webhooks: CommandFamily = {
       empty: `No registrations. Create one: ${createExample}`,
       columns: webhookItem,
     }),
-    action({
+    operationCommand(commands, {
       name: 'create <URL>',
       summary: 'a new registration; its secret is displayed once',
-      options: [
-        ['--events <TYPES...>', 'types, patterns or "*", separated by commas'],
-        ['--description <TEXT>', 'its purpose'],
-        ['--pin <VERSION>', 'the API version of its events (default: the newest)'],
-      ],
+      operation: operations.create,
+      args: ['url'],
+      words: { events: { meaning: 'types, patterns or "*", separated by commas' }, api_version },
       examples: [[createExample, 'all events']],
-      parse({ args: [url], options: { events, description, pin } }) {
-        if (events === undefined) throw new UsageError('Name its events: --events "*", or types.')
-        return { url, events: words(events), description, api_version: pin }
-      },
-      act: (api, _input, body) => callReceiver(api, 'POST', '/webhooks', body),
+      explain: explainTarget,
       describe: (row) => secretText('Created', row),
     }),
-    action({
+    operationCommand(commands, {
+      name: 'update <ID>',
+      summary: 'changes its URL, events, description or version',
+      operation: operations.update,
+      words: { url: { option: 'receiver' }, api_version, active: false },
+      examples: [['gatehook webhooks update wh_… --events "*"', 'all events']],
+      explain: explainTarget,
+      describe: ({ id, url }) => `Updated ${bold(id)} (${url}).`,
+    }),
+    operationCommand(commands, {
       name: 'delete <ID>',
       summary: 'deletes a registration; its pending deliveries fail',
+      operation: operations.remove,
       examples: [['gatehook webhooks delete wh_…', 'its log remains for 30 days']],
-      async act(api, { args: [id] }) {
-        await api.request('DELETE', pathOf(id))
-        return { id, deleted: true }
-      },
-      describe: ({ id }) => `Deleted ${bold(String(id))}.`,
+      resultOf: (_, id) => ({ id, deleted: true }),
+      describe: ({ id }) => `Deleted ${bold(id)}.`,
     }),
-    action({
+    operationCommand(commands, {
       name: 'activate <ID>',
       summary: 'enables a disabled registration',
+      operation: operations.update,
+      body: { active: true },
       examples: [['gatehook webhooks activate wh_…', 'verifies the receiver first']],
-      act: (api, { args: [id] }) => callReceiver(api, 'PATCH', pathOf(id), { active: true }),
+      explain: explainTarget,
       describe: (row) => `${bold(row.id)} is active; held deliveries are sent.`,
     }),
-    action({
+    operationCommand(commands, {
       name: 'test <ID>',
       summary: 'one attempt with a sample event, now',
-      options: [['--type <TYPE>', 'the type of the event (default: a subscribed one)']],
-      examples: [['gatehook webhooks test wh_…', 'exit 1 if it is not delivered']],
-      async act(api, { args: [id], options: { type } }) {
-        const event_type = type ?? (await sampleType(api, id))
-        return api.request('POST', pathOf(id, '/test'), { event_type })
+      operation: operations.test,
+      words: {
+        event_type: {
+          option: 'type',
+          meaning: 'the type of the event (default: a subscribed one)',
+          isOptional: true,
+        },
+        api_version: { option: 'pin' },
       },
+      examples: [['gatehook webhooks test wh_…', 'exit 1 if it is not delivered']],
+      complete: async (body, api, { args: [id] }) => ({
+        ...body,
+        event_type: body.event_type ?? (await sampleType(api, id)),
+      }),
       describe(result, _input, api) {
         const { delivered, response_status: status, duration_ms: ms, error } = result
         if (delivered) return `${green('delivered')}: ${status} in ${ms} ms`
@@ -146,16 +143,15 @@ export const webhooks: CommandFamily = {
       },
       exit: ({ delivered }) => (delivered ? 0 : 1),
     }),
-    action({
+    operationCommand(commands, {
       name: 'rotate <ID>',
       summary: 'a new secret, displayed once; both sign until the overlap ends',
-      options: [overlapOption, ['--force', 'drop the oldest of two valid previous secrets']],
+      operation: operations.rotateSecret,
+      words: { force: { meaning: 'drop the oldest of two valid previous secrets' } },
       examples: [['gatehook webhooks rotate wh_… --overlap 1h', 'both sign for an hour']],
-      parse: (input) => ({ overlap_seconds: overlapOf(input), force: input.options.force }),
-      act: (api, { args: [id] }, body) => api.request('POST', pathOf(id, '/rotate-secret'), body),
       describe: (row) => secretText('Rotated the secret of', row),
     }),
-    list({
+    commands.list({
       name: 'deliveries <ID>',
       summary: 'the deliveries of a registration, newest first',
       options: [['--state <STATE>', 'pending, delivered, failed, exhausted, paused']],
@@ -167,12 +163,11 @@ export const webhooks: CommandFamily = {
       empty: 'No deliveries.',
       columns: delivery,
     }),
-    action({
+    operationCommand(commands, {
       name: 'resend <DELIVERY>',
       summary: 'resends one delivery',
+      operation: operations.resend,
       examples: [['gatehook webhooks resend dlv_…', 'in any state']],
-      act: (api, { args: [id] }) =>
-        api.request('POST', `/deliveries/${encodeURIComponent(String(id))}/resend`),
       describe: (row) => `${bold(row.id)} is queued.`,
     }),
     resendSince('recover', {
@@ -181,7 +176,6 @@ export const webhooks: CommandFamily = {
     }),
     resendSince('replay', {
       summary: 'resends all events since an instant',
-      options: [['--events <TYPES...>', 'only these types']],
       examples: [['gatehook webhooks replay wh_… --since 2026-11-01', 'rebuild a copy']],
     }),
   ],

@@ -33,7 +33,7 @@ test('a link to the portal of a customer opens one session', async (t) => {
   const narrow = await gatehook(place, 'portal-link', acme.id, '--can', 'events:read')
   assert.match(narrow.stdout, /once, until .* with events:read:\n\n {2}http:.*\/portal#token=/)
   const unknown = await gatehook(place, 'portal-link', acme.id, '--can', 'event:read')
-  assert.deepEqual([unknown.exit, /Did you mean events:read/.test(unknown.stderr)], [2, true])
+  assert.deepEqual([unknown.exit, /did you mean events:read/.test(unknown.stderr)], [2, true])
   const missing = await gatehook(place, 'portal-link', 'cus_none')
   assert.equal(missing.exit, 2)
   const admin = await gatehook(place, 'portal-link', acme.id, '--can', 'admin')

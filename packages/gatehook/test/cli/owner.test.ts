@@ -25,8 +25,9 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
   'issuers add-rule': ['--match', 'sub=job', '--scope', 'orders:read'],
   'users create': ['username=x'],
   'users update': ['--role', 'none'],
-  'users grant': ['--role', 'none'],
+  'customers update': ['--contact', 'none'],
   'webhooks create': ['--events', '*'],
+  'webhooks update': ['--description', 'x'],
   'webhooks recover': ['--since', '1h'],
   'webhooks replay': ['--since', '1h'],
 }

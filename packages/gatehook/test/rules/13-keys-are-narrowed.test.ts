@@ -178,8 +178,8 @@ test('the command line updates a key', async (t) => {
   const narrow = ['--scopes', 'orders:read', '--cidrs', '10.0.0.0/8', '--expires', '5d']
   const key = await jsonOf(place, 'keys', 'update', id, ...narrow)
   assert.deepEqual([key.scopes, key.cidrs], [['orders:read'], ['10.0.0.0/8']])
-  const wide = await jsonOf(place, 'keys', 'update', id, '--any-address', '--expires', 'never')
+  const wide = await jsonOf(place, 'keys', 'update', id, '--cidrs', 'none', '--expires', 'never')
   assert.deepEqual([wide.cidrs, wide.expires_at], [[], null])
   assert.equal((await gatehook(place, 'keys', 'update', id)).exit, 2)
-  assert.equal((await gatehook(place, 'keys', 'update', 'key_0', '--any-address')).exit, 1)
+  assert.equal((await gatehook(place, 'keys', 'update', 'key_0', '--cidrs', 'none')).exit, 1)
 })

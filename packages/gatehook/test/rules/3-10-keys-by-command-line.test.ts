@@ -62,14 +62,14 @@ test('a key is created, used, rolled and revoked', async (t) => {
 test('an invalid key is rejected before anything is written', async (t) => {
   const place = await installed(t)
   const invalid: [args: string[], sentence: RegExp][] = [
-    [['--scopes', 'admin'], /Give the key a name/],
-    [['--name', 'x'], /: --scopes, of .*admin/],
+    [['--scopes', 'admin'], /Missing: --name <NAME>\./],
+    [['--name', 'x'], /Missing: --scopes, of admin /],
     [
       ['--name', 'x', '--scopes', 'event:read'],
-      /no scope "event:read"\. Did you mean events:read\?/,
+      /--scopes must be one of .*; did you mean events:read\?/,
     ],
-    [['--name', 'x', '--scopes', 'admin', '--mode', 'test'], /scopes\/0 is only for live keys/],
-    [['--name', 'x', '--scopes', 'admin', '--expires', 'soon'], /expires_at must be an ISO 8601/],
+    [['--name', 'x', '--scopes', 'admin', '--mode', 'test'], /--scopes is only for live keys/],
+    [['--name', 'x', '--scopes', 'admin', '--expires', 'soon'], /--expires must be an ISO 8601/],
   ]
   for (const [args, sentence] of invalid) {
     const { exit, stderr } = await gatehook(place, 'keys', 'create', ...args)

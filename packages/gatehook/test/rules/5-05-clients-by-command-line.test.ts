@@ -86,10 +86,10 @@ test('a public client has no secret; invalid options exit with 2', async (t) => 
   const client = await jsonOf(installation, 'clients', 'create', ...options, '--public')
   assert.deepEqual([client.public, client.client_secret], [true, undefined])
   const wrong: [args: string[], sentence: RegExp][] = [
-    [['--name', 'x'], /the client may do: --scope, of/],
-    [scope, /Give the client a name/],
-    [['--name', 'x', '--scope', 'event:read'], /Did you mean events:read/],
-    [['--name', 'x', ...scope, '--redirect-uri', 'http://x.example'], /must be https/],
+    [['--name', 'x'], /Missing: --scopes, of admin /],
+    [scope, /Missing: --name <NAME>\./],
+    [['--name', 'x', '--scope', 'event:read'], /did you mean events:read/],
+    [['--name', 'x', ...scope, '--redirect-uri', 'http://x.example'], /--redirect-uris .*https/],
   ]
   for (const [args, sentence] of wrong) {
     const { exit, stderr } = await gatehook(installation, 'clients', 'create', ...args)

@@ -42,6 +42,17 @@ export const apiVersion = b
       .describe('Announced windows in which the version is not served.'),
   })
   .named('ApiVersion')
+  .columns({
+    version: {},
+    state: {
+      states: [['state', { supported: ['ok'], deprecated: ['warn'], retired: ['bad'] }]],
+    },
+    released: {},
+    deprecated_at: {},
+    sunset_at: {},
+    successor: {},
+    migration_guide: { title: 'guide', isWide: true },
+  })
 
 export type VersionRepresentation = JsonOf<typeof apiVersion>
 

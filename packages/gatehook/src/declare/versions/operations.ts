@@ -4,7 +4,7 @@ import { operation } from '../../protocol/http/operation.ts'
 import { apiVersion, calendarUpdate } from './calendar-update.ts'
 
 /** The requests of one caller on one route. */
-const versionUsage = b
+export const versionUsage = b
   .object({
     customer: b.text().example('cus_01jdq8w9vgk7'),
     key_id: b.text().nullable().describe('The key of the caller.').example('key_01jdq8w9vgk7'),
@@ -24,6 +24,13 @@ const versionUsage = b
     last_at: b.time().describe('The last request.'),
   })
   .named('VersionUsage')
+  .columns({
+    customer: {},
+    key_id: { title: 'key or client' },
+    count: { title: 'requests' },
+    last_at: { title: 'last request', as: 'time' },
+    route: { isWide: true },
+  })
 
 /** A breaking change of a version, for callers who migrate to it. */
 const versionChange = b

@@ -61,9 +61,15 @@ export const customer = b
         ['suspended', { true: ['hold', 'suspended'], false: ['ok', 'active'] }],
       ],
     },
-    'limits.rate_limit': { title: 'requests', as: 'rate', none: 'default limit' },
-    'limits.delivery_rate': { title: 'deliveries', as: 'rate', none: 'default limit' },
+    'limits.rate_limit': { title: 'request limit', none: 'default limit' },
+    'limits.delivery_rate': { title: 'delivery limit', none: 'default limit' },
     created_at: {},
+    'limits.total_rate_limit': {
+      title: 'total request limit',
+      none: 'default limit',
+      isFact: true,
+    },
+    contact_email: { title: 'contact', isFact: true },
   })
 
 export const customerDeletion = b

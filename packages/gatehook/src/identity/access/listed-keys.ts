@@ -42,6 +42,9 @@ export const listedKey = b
     customer: {},
     mode: {},
     api_version: { title: 'version', as: 'code' },
+    cidrs: { title: 'addresses', none: 'every address', isFact: true },
+    overlap_ends_at: { title: 'old secret ends', isFact: true },
+    refused_24h: { title: 'rejected, 24 h', isFact: true },
     revoked_at: { none: 'no' },
     state: {
       states: [

@@ -73,6 +73,11 @@ export const oauthClient = b
     created_at: {},
     redirect_uris: { title: 'redirects to', none: 'none', isWide: true },
     scopes: { none: 'none', isWide: true },
+    grant_types: { title: 'grants', isFact: true },
+    jwks: { title: 'public keys', isFact: true },
+    jwks_uri: { title: 'public keys at', isFact: true },
+    require_client_auth_on_refresh: { title: 'secret at a refresh', isFact: true },
+    id_token_signed_response_alg: { title: 'ID tokens', isFact: true },
   })
 
 /** A client in the only response that contains its new secret; a public client has none. */

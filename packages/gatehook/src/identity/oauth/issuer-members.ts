@@ -69,6 +69,8 @@ export const trustedIssuer = b
     id: {},
     created_at: {},
     rules: {},
+    reuse: { title: 'an assertion counts', none: 'once', isFact: true },
+    owners: { title: 'further owners', none: 'none', isFact: true },
   })
 
 const domain = b.matching(/^[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63}){0,9}$/, 'a domain in lower case', {

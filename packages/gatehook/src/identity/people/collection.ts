@@ -38,6 +38,13 @@ export const account = b
     state: { states: [['disabled', { true: ['warn', 'disabled'], false: ['ok', 'active'] }]] },
     role: { none: 'none' },
     scopes: { none: 'none', isWide: true },
+    created_at: { as: 'time', isFact: true },
+    last_sign_in_at: {
+      title: 'last sign-in',
+      as: 'time',
+      none: 'none recorded',
+      isFact: true,
+    },
   })
 
 export type AccountJson = JsonOf<typeof account>
@@ -82,6 +89,7 @@ export const operator = b
     state: { states: [['disabled', { true: ['hold', 'disabled'], false: ['ok', 'active'] }]] },
     id: {},
     created_at: {},
+    issuer: { title: 'signs in at', none: 'this service', isFact: true },
   })
 
 export type OperatorJson = JsonOf<typeof operator>

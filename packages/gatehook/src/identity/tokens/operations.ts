@@ -56,6 +56,24 @@ export const signingKeyState = b
       .describe('`current` signs; `previous` verifies tokens until they have expired.'),
   })
   .named('SigningKey')
+  .columns({
+    id: { title: 'key id', as: 'code', isWide: true },
+    state: {
+      states: [
+        [
+          'state',
+          {
+            next: ['hold', 'signs next'],
+            current: ['ok', 'signs'],
+            previous: ['idle', 'verifies only'],
+          },
+        ],
+      ],
+    },
+    created_at: { as: 'time' },
+    algorithm: {},
+    signs_from: { as: 'time' },
+  })
 
 export type SigningKeyState = JsonOf<typeof signingKeyState>
 

@@ -73,16 +73,27 @@ const seriesReport = b
 
 const oldestPage = { next_cursor: b.text().nullable(), has_more: b.bool() }
 
-const errorCause = b.object({
-  error: b.text().describe('The code of the failure.').example('not_found'),
-  status: b.int(100, 599).nullable().describe('Null: the connection ended before.').example(404),
-  route: b.text().example('/api/things/:id'),
-  version: b.text().nullable().example('v2'),
-  count: b.int(1).describe('The number of requests.'),
-  customers: count.describe('The number of customers with this error.').example(3),
-  last_at: b.time(),
-  sample_request_id: b.text().describe('The newest of these requests.').example('req_7Hq2Xc'),
-})
+const errorCause = b
+  .object({
+    error: b.text().describe('The code of the failure.').example('not_found'),
+    status: b.int(100, 599).nullable().describe('Null: the connection ended before.').example(404),
+    route: b.text().example('/api/things/:id'),
+    version: b.text().nullable().example('v2'),
+    count: b.int(1).describe('The number of requests.'),
+    customers: count.describe('The number of customers with this error.').example(3),
+    last_at: b.time(),
+    sample_request_id: b.text().describe('The newest of these requests.').example('req_7Hq2Xc'),
+  })
+  .named('ErrorCause')
+  .columns({
+    status: { as: 'status', none: 'cut' },
+    error: { as: 'code' },
+    route: { as: 'code' },
+    version: {},
+    count: {},
+    customers: {},
+    last_at: { as: 'time' },
+  })
 
 const severity = b.oneOf(['bad', 'warn', 'info'])
 
@@ -136,9 +147,20 @@ const loggedMembers = {
   events: count.describe('The number of events that it recorded.').example(1),
 }
 
-const loggedRequest = b
+export const loggedRequest = b
   .object({ ...loggedMembers, warnings: count.describe('The number of warnings.').example(0) })
   .named('LoggedRequest')
+  .columns({
+    at: { title: 'time', as: 'time' },
+    status: { as: 'status', none: 'cut' },
+    path: { title: 'request', as: 'code', isWide: true },
+    took_ms: { title: 'took', as: 'duration' },
+    customer: { none: 'none' },
+    version: { as: 'code' },
+    credential: { as: 'who', none: 'none' },
+    error: { as: 'code', none: '' },
+    id: {},
+  })
 
 const loggedRequestDetail = b
   .object({

@@ -15,7 +15,7 @@ const customer = b
   .example('cus_01jdq8w9vgk7')
 const customerName = b.text().nullable().describe('The name of the customer.').example('Acme GmbH')
 
-const versionCaller = b
+export const versionCaller = b
   .object({
     customer,
     customer_name: customerName,
@@ -59,6 +59,14 @@ const versionCaller = b
       .describe('The trend of the caller.'),
   })
   .named('VersionCaller')
+  .columns({
+    customer_name: { title: 'customer' },
+    name: { title: 'caller' },
+    count: { title: 'requests' },
+    'outlook.kind': { title: 'trend' },
+    last_at: { title: 'last request', as: 'time' },
+    contact: {},
+  })
 
 export type VersionCallerRow = JsonOf<typeof versionCaller>
 

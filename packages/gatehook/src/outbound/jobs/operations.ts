@@ -55,6 +55,9 @@ export const job = b
     kind: {},
     id: {},
     error: { title: 'last error', isWide: true, none: '' },
+    created_at: { as: 'time', isFact: true },
+    started_at: { title: 'last start', as: 'time', isFact: true },
+    ended_at: { title: 'end', as: 'time', isFact: true },
   })
 
 const jobDetails = b

@@ -5,10 +5,10 @@
  */
 import { memberKindOf } from './kinds/table.ts'
 import type { AnyMember } from './members.ts'
-import type { CellDisplay, ColumnSpec, MemberSpec } from './spec.ts'
+import type { CellDisplay, ColumnSpec, ColumnSpecs, MemberSpec } from './spec.ts'
 
 /** A column with the facts that follow from its member. */
-export interface ObjectColumn extends Omit<ColumnSpec, 'as' | 'title'> {
+export interface ObjectColumn extends Omit<ColumnSpec, 'as' | 'title' | 'isFact'> {
   /** The path of the member. */
   readonly name: string
   readonly title: string
@@ -35,9 +35,14 @@ function memberAt(object: MemberSpec, path: string): MemberSpec | undefined {
 /** Members whose name says what their text is. */
 const OF_NAMES: Readonly<Record<string, CellDisplay>> = { id: 'id', customer: 'customer' }
 
+/** Whether a member is a number of requests or deliveries per window. */
+export const isRate = ({ members = {} }: MemberSpec): boolean =>
+  Object.keys(members).join() === 'limit,window_s'
+
 function displayOf(name: string, member: MemberSpec | undefined): CellDisplay | undefined {
   if (member === undefined) return undefined
   if (member.items?.members) return 'count'
+  if (isRate(member)) return 'rate'
   if (member.format === 'uri') return 'url'
   return memberKindOf(member).display ?? OF_NAMES[name]
 }
@@ -46,10 +51,38 @@ function displayOf(name: string, member: MemberSpec | undefined): CellDisplay | 
 const titleOf = (path: string): string =>
   path.split('.').at(-1)!.replace(/_at$/, '').replaceAll('_', ' ')
 
+function columnOf(object: MemberSpec, name: string, column: ColumnSpec): ObjectColumn {
+  const [member] = pathsOf(name, column).map((path) => memberAt(object, path))
+  const { as = displayOf(name, member), title = titleOf(name), states, isFact, ...others } = column
+  return { name, title, ...(states ? { states } : as && { as }), ...others }
+}
+
 /** Returns the columns of an object. Throws if one names a member that it lacks. */
 export const tableColumns = ({ spec }: Pick<AnyMember, 'spec'>): readonly ObjectColumn[] =>
-  Object.entries(spec.columns ?? {}).map(([name, column]) => {
-    const [member] = pathsOf(name, column).map((path) => memberAt(spec, path))
-    const { as = displayOf(name, member), title = titleOf(name), states, ...others } = column
-    return { name, title, ...(states ? { states } : as && { as }), ...others }
+  Object.entries(spec.columns ?? {})
+    .filter(([, { isFact }]) => !isFact)
+    .map(([name, column]) => columnOf(spec, name, column))
+
+/** Returns the paths of the members, also of those inside of others that are no column. */
+const memberPaths = (object: MemberSpec, columns: ColumnSpecs, parent = ''): readonly string[] =>
+  Object.entries(object.members ?? {}).flatMap(([name, member]) => {
+    const path = parent + name
+    const isLeaf = path in columns || member.members === undefined || isRate(member)
+    return isLeaf ? [path] : memberPaths(member, columns, `${path}.`)
   })
+
+/**
+ * Returns the facts of an object: its state, and its members in their order. A member that decides
+ * the state is no fact unless it is declared.
+ */
+export function objectFacts({ spec }: Pick<AnyMember, 'spec'>): readonly ObjectColumn[] {
+  const { columns = {} } = spec
+  const { state } = columns
+  const inState = state ? pathsOf('state', state) : []
+  const paths = memberPaths(spec, columns).filter(
+    (path) => path in columns || !inState.includes(path),
+  )
+  return [...new Set([...(state ? ['state'] : []), ...paths])].map((name) =>
+    columnOf(spec, name, columns[name] ?? {}),
+  )
+}

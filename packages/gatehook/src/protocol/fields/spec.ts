@@ -14,6 +14,8 @@ export type CellDisplay =
   | 'code'
   | 'number'
   | 'percent'
+  | 'status'
+  | 'duration'
   | 'truth'
   | 'day'
   | 'time'
@@ -54,6 +56,8 @@ export interface ColumnSpec {
   readonly isWide?: boolean
   /** The column is the state of a row: the word of the first rule that has one. */
   readonly states?: readonly StateRule[]
+  /** Whether it is a fact of a single object, and no column of a table. */
+  readonly isFact?: true
 }
 
 /** The columns by the path of their member (`health.waiting`), the most important first. */

@@ -26,6 +26,7 @@ export const json: FieldKind = {
   schema: ({ max }) => (max === undefined ? {} : { 'x-max-json-length': max }),
   form: () => jsonForm(),
   patch: (spec) => spec,
+  display: 'json',
   isAnyJson: true,
   hasBounds: true,
   initial,

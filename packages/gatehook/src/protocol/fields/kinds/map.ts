@@ -23,4 +23,5 @@ export const map: MemberKind = {
     additionalProperties: inside.schemaOf(items!),
   }),
   cell: () => jsonCell,
+  display: 'json',
 }
