@@ -8,7 +8,7 @@ import { declarationPage } from './declaration.ts'
 import { errorsPage } from './errors.ts'
 import { faultsPage } from './faults.ts'
 import { limitsTable } from './limits.ts'
-import { columnsFile, columnsModule } from './page-columns.ts'
+import { columnsFile, columnsModule, factsFile, factsModule } from './page-columns.ts'
 import { typesModules, typesOf } from './page-types.ts'
 import { figuresIn, performancePage, readPerformance, valueText } from './performance.ts'
 import { performanceSvg } from './performance-svg.ts'
@@ -44,6 +44,7 @@ export function pages(): Page[] {
     ...performancePages(),
     ...typesModules.map((module) => ({ file: module.file, text: typesOf(module) })),
     { file: columnsFile, text: columnsModule() },
+    { file: factsFile, text: factsModule() },
     { file: http, text: withBlock(readFileSync(http, 'utf8'), 'limits', limitsTable()) },
   ]
 }

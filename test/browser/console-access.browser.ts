@@ -61,7 +61,7 @@ for (const viewport of [WIDE, NARROW]) {
     await limits.getByText('It must be a number per seconds').waitFor()
     await limits.getByLabel('Requests of each credential').fill('600/60')
     await limits.getByRole('button', { name: 'Save' }).click()
-    await drawer(page).getByText('600 requests per 1 min').waitFor()
+    await drawer(page).getByText('600 per 1 min').waitFor()
 
     const suspension = await openDialog(page, 'Suspend…')
     await suspension.getByLabel(`Type ${name} to confirm`).fill(name)

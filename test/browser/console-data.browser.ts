@@ -261,7 +261,7 @@ test('a row that signs in gets a password, other scopes, and is disabled', async
   await dialog(page).locator('.err').waitFor()
   await dialog(page).getByLabel('New password').fill('a long enough phrase')
   await page.keyboard.press('Enter')
-  await drawer(page).getByText('Can sign in').waitFor()
+  await drawer(page).locator('.st', { hasText: 'Active' }).waitFor()
   await drawer(page)
     .getByRole(...button('Role and scopes…'))
     .click()
@@ -295,7 +295,7 @@ test('a row that signs in gets a password, other scopes, and is disabled', async
   await dialog(page)
     .getByRole(...button('Enable'))
     .click()
-  await drawer(page).getByText('Can sign in').waitFor()
+  await drawer(page).locator('.st', { hasText: 'Active' }).waitFor()
 })
 
 test('an older version has its own fields, filters and JSON', async (t) => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import { columnsOf } from '../../packages/gatehook/src/cli/columns.ts'
-import { tableColumns } from '../../packages/gatehook/src/protocol/fields/columns.ts'
+import { objectFacts, tableColumns } from '../../packages/gatehook/src/protocol/fields/columns.ts'
 import { b } from '../../packages/gatehook/src/protocol/fields/members.ts'
 
 /** Types of pages need those of a browser, which this program does not have. */
@@ -43,6 +43,7 @@ const gadget = b
     parts: {},
     'limits.speed': { as: 'rate' },
     'health.waiting': {},
+    count: { title: 'left', isFact: true },
   })
 
 const row = {
@@ -139,4 +140,26 @@ test('pages and terminal have the same words for a state', () => {
     assert.equal(stateBy(states, each)[1].toLowerCase(), words)
   }
   assert.deepEqual(stateBy([['kind', { closed: ['ok'] }]], row), ['idle', '–'])
+})
+
+test('the facts of an object are its state and its members in the order of the JSON', () => {
+  const facts = objectFacts(gadget)
+  assert.deepEqual(
+    facts.map(({ name, title }) => [name, title]),
+    [
+      ['state', 'state'],
+      ['id', 'id'],
+      ['label', 'gadget'],
+      ['tags', 'tags'],
+      ['parts', 'parts'],
+      ['limits.speed', 'speed'],
+      ['count', 'left'],
+      ['made_at', 'made'],
+      ['ended_at', 'ended'],
+      ['health.waiting', 'waiting'],
+    ],
+    'a kind that decides the state is no fact of its own',
+  )
+  const columns = tableColumns(gadget).map(({ name }) => name)
+  assert.ok(!columns.includes('count'), 'a fact is no column')
 })

@@ -26,25 +26,27 @@ interface ColumnLayout {
   readonly under: readonly RowColumn[]
 }
 
-const isAmount = ({ as }: RowColumn): boolean => /^(number|percent|count)$/.test(as ?? '')
+const isAmount = ({ as }: RowColumn): boolean => /^(number|percent|count|duration)$/.test(as ?? '')
 const isTime = ({ as }: RowColumn): boolean => as === 'time' || as === 'seconds'
 /** Whether the text names a row. */
 const isName = ({ as, states }: RowColumn): boolean =>
   !states && (as === undefined || as === 'code' || as === 'url')
+
+const isState = ({ as, states }: RowColumn): boolean => states !== undefined || as === 'status'
 
 const classOf = (column: RowColumn): string | undefined => {
   if (isTime(column)) return 'faint nowrap'
   return column.as === 'list' || column.isWide ? undefined : 'nowrap'
 }
 
-/** Returns the columns without the omitted ones, ids last. Name and state never leave. */
+/** Returns the columns without the omitted ones, ids last. Name, state and status never leave. */
 export function layoutOf(declared: readonly RowColumn[], omit: readonly string[]): ColumnLayout {
   const listed = declared
     .filter(({ name }) => !omit.includes(name))
     .toSorted((a, b) => Number(a.as === 'id') - Number(b.as === 'id'))
   const name = listed.find(isName)
   const main = listed.find(({ isWide }) => isWide) ?? name
-  const leaving = listed.filter((column) => column !== name && !column.states)
+  const leaving = listed.filter((column) => column !== name && !isState(column))
   const columns = listed.map((column): PlacedColumn => {
     const rank = leaving.indexOf(column)
     const style = classOf(column)

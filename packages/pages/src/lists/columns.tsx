@@ -1,7 +1,7 @@
 /** The columns of a table of objects: which, in which order and how displayed, the engine says. */
 import type { ComponentChildren } from 'preact'
 import { slowNow } from '../clock.ts'
-import { ago, day, listTime, number, percent, period } from '../format.ts'
+import { ago, day, duration, listTime, number, percent, period } from '../format.ts'
 import { Code, State } from '../parts/state.tsx'
 import { type Column, Sub } from '../parts/table.tsx'
 import { layoutOf, UNDER_NAME } from './column-layout.ts'
@@ -26,11 +26,14 @@ interface RateJson {
   readonly window_s: number
 }
 
+/** How a value is displayed. */
 const contents: Readonly<Record<CellDisplay, (value: never) => ComponentChildren>> = {
   id: codeText,
   code: codeText,
   number,
   percent,
+  status: (status: number) => <Code status={status} />,
+  duration,
   day: (at: string) => <time dateTime={at}>{day(at)}</time>,
   time: (at: string) => <Time at={at} />,
   seconds: (seconds: number) => <Time at={new Date(seconds * 1000).toISOString()} />,
@@ -43,12 +46,17 @@ const contents: Readonly<Record<CellDisplay, (value: never) => ComponentChildren
   },
   rate: ({ limit, window_s: windowS }: RateJson) =>
     `${number(limit)} per ${period(windowS * 1000)}`,
+  json: (value) => codeText(JSON.stringify(value)),
+  truth: (value: boolean) => (value ? 'yes' : 'no'),
   who: whoText,
   customer: String,
   url: (url: string) => url.replace(/^https?:\/\//, ''),
 }
 
-function contentOf({ name, as, none = '–', states }: RowColumn, row: object): ComponentChildren {
+export function contentOf(
+  { name, as, none = '–', states }: RowColumn,
+  row: object,
+): ComponentChildren {
   if (states) {
     const [tone, word] = stateBy(states, row)
     return <State tone={tone}>{word}</State>
@@ -81,7 +89,8 @@ export function columnsOf<Row extends object>(
   const linkOf = (column: RowColumn, row: Row) =>
     hrefOf ? (
       <a class={column.as === 'code' ? 'cover mono' : 'cover'} href={hrefOf(row)}>
-        {contentOf(column.as === 'code' ? { ...column, as: undefined } : column, row)}
+        {cells[column.name]?.(row) ??
+          contentOf(column.as === 'code' ? { ...column, as: undefined } : column, row)}
       </a>
     ) : (
       cellOf(column, row)

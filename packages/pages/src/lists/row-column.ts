@@ -1,8 +1,11 @@
 /** A column of an object, as the engine declares it (decision 0109). Types only. */
 import type { Tone } from '../parts/state.tsx'
 import type { ListedObject, rowColumns } from './row-columns.ts'
+import type { rowFacts } from './row-facts.ts'
 
-type Declared = (typeof rowColumns)[ListedObject][number]
+type Declared =
+  | (typeof rowColumns)[ListedObject][number]
+  | (typeof rowFacts)[keyof typeof rowFacts][number]
 
 /** How a table displays a value. Undefined: its text. */
 export type CellDisplay = Extract<Declared, { readonly as: unknown }>['as']

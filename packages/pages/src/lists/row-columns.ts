@@ -20,8 +20,19 @@ export const rowColumns = {
     { name: 'principal', title: 'by', as: 'who' },
     { name: 'target', title: 'target', as: 'code', isWide: true },
     { name: 'address', title: 'from', as: 'code' },
-    { name: 'request_id', title: 'request', as: 'code' },
+    { name: 'request_id', title: 'request', as: 'code', none: 'none: a command or the engine' },
     { name: 'node', title: 'node' },
+  ],
+  BackgroundJob: [
+    { name: 'name', title: 'job', as: 'code' },
+    {
+      name: 'state',
+      title: 'last run',
+      states: [['ok', { true: ['ok', 'done'], false: ['bad', 'failed'] }]],
+    },
+    { name: 'last_at', title: 'ended', as: 'ago' },
+    { name: 'took_ms', title: 'took', as: 'duration' },
+    { name: 'rows', title: 'rows', as: 'number' },
   ],
   Client: [
     { name: 'name', title: 'name' },
@@ -40,6 +51,11 @@ export const rowColumns = {
     { name: 'redirect_uris', title: 'redirects to', as: 'list', none: 'none', isWide: true },
     { name: 'scopes', title: 'scopes', as: 'list', none: 'none', isWide: true },
   ],
+  ConfigurationOption: [
+    { name: 'name', title: 'option', as: 'code' },
+    { name: 'value', title: 'value', as: 'code', none: 'not set', isWide: true },
+    { name: 'source', title: 'source' },
+  ],
   Customer: [
     { name: 'name', title: 'name' },
     { name: 'id', title: 'id', as: 'id' },
@@ -52,8 +68,8 @@ export const rowColumns = {
         ['suspended', { true: ['hold', 'suspended'], false: ['ok', 'active'] }],
       ],
     },
-    { name: 'limits.rate_limit', title: 'requests', as: 'rate', none: 'default limit' },
-    { name: 'limits.delivery_rate', title: 'deliveries', as: 'rate', none: 'default limit' },
+    { name: 'limits.rate_limit', title: 'request limit', as: 'rate', none: 'default limit' },
+    { name: 'limits.delivery_rate', title: 'delivery limit', as: 'rate', none: 'default limit' },
     { name: 'created_at', title: 'created', as: 'day' },
   ],
   Delivery: [
@@ -96,6 +112,15 @@ export const rowColumns = {
     { name: 'health.last60', title: 'last 60 attempts' },
     { name: 'events', title: 'events', as: 'list' },
     { name: 'api_version', title: 'version', as: 'code' },
+  ],
+  ErrorCause: [
+    { name: 'status', title: 'status', as: 'status', none: 'cut' },
+    { name: 'error', title: 'error', as: 'code' },
+    { name: 'route', title: 'route', as: 'code' },
+    { name: 'version', title: 'version' },
+    { name: 'count', title: 'count', as: 'number' },
+    { name: 'customers', title: 'customers', as: 'number' },
+    { name: 'last_at', title: 'last', as: 'time' },
   ],
   Event: [
     { name: 'type', title: 'type', as: 'code' },
@@ -174,6 +199,38 @@ export const rowColumns = {
         ['deliveries.total', { '*': ['ok', 'delivered'] }],
       ],
     },
+  ],
+  LoggedRequest: [
+    { name: 'at', title: 'time', as: 'time' },
+    { name: 'status', title: 'status', as: 'status', none: 'cut' },
+    { name: 'path', title: 'request', as: 'code', isWide: true },
+    { name: 'took_ms', title: 'took', as: 'duration' },
+    { name: 'customer', title: 'customer', as: 'customer', none: 'none' },
+    { name: 'version', title: 'version', as: 'code' },
+    { name: 'credential', title: 'credential', as: 'who', none: 'none' },
+    { name: 'error', title: 'error', as: 'code', none: '' },
+    { name: 'id', title: 'id', as: 'id' },
+  ],
+  Node: [
+    { name: 'name', title: 'node' },
+    {
+      name: 'state',
+      title: 'state',
+      states: [
+        ['state', { ready: ['ok'], not_ready: ['bad', 'not ready'], gone: ['idle', 'stopped'] }],
+      ],
+    },
+    { name: 'role', title: 'role' },
+    { name: 'seen_at', title: 'seen', as: 'ago' },
+    { name: 'release', title: 'release' },
+    { name: 'since', title: 'since', as: 'time' },
+    { name: 'id', title: 'id', as: 'id' },
+  ],
+  NodeDifference: [
+    { name: 'name', title: 'name', as: 'code' },
+    { name: 'kind', title: 'kind' },
+    { name: 'columns', title: 'columns', as: 'list' },
+    { name: 'values', title: 'values by node', as: 'count' },
   ],
   Operator: [
     { name: 'email', title: 'operator' },
@@ -255,6 +312,26 @@ export const rowColumns = {
     { name: 'id', title: 'id', as: 'id' },
     { name: 'expires_at', title: 'expires', as: 'time' },
     { name: 'scope', title: 'scope', none: 'none', isWide: true },
+  ],
+  SigningKey: [
+    { name: 'id', title: 'key id', as: 'code', isWide: true },
+    {
+      name: 'state',
+      title: 'state',
+      states: [
+        [
+          'state',
+          {
+            next: ['hold', 'signs next'],
+            current: ['ok', 'signs'],
+            previous: ['idle', 'verifies only'],
+          },
+        ],
+      ],
+    },
+    { name: 'created_at', title: 'created', as: 'time' },
+    { name: 'algorithm', title: 'algorithm' },
+    { name: 'signs_from', title: 'signs from', as: 'time' },
   ],
   WebhookItem: [
     { name: 'url', title: 'url', as: 'url', isWide: true },

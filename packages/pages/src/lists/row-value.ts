@@ -15,4 +15,4 @@ export const capitalized = (text: string): string => text.charAt(0).toUpperCase(
 
 /** Returns the words for the caller of an operation. */
 export const whoText = ({ kind, id, name }: Readonly<Record<string, string | null>>): string =>
-  name ?? (id === '' || id === kind ? kind! : `${kind} ${id}`)
+  name ?? (!id || id === kind ? kind! : `${kind} ${id}`)

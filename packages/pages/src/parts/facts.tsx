@@ -2,8 +2,8 @@
 import { type ComponentChildren, Fragment } from 'preact'
 
 /** A fact: its label and its value; undefined: the row lacks it. */
-type Fact =
-  | readonly [label: string, value: ComponentChildren, style?: 'mono' | 'mono small']
+export type Fact =
+  | readonly [label: string, value: ComponentChildren, style?: 'mono' | 'mono small' | undefined]
   | undefined
 
 export const Facts = ({ of }: { readonly of: readonly Fact[] }) => (

@@ -1,16 +1,15 @@
 /** The audit trail: administrative operations, newest first. Read only. */
 import { type Query, withQuery } from '../../api.ts'
-import { count, instant } from '../../format.ts'
+import { count } from '../../format.ts'
 import { whoText } from '../../lists/row-value.ts'
 import { Button } from '../../parts/button.tsx'
-import { Facts } from '../../parts/facts.tsx'
 import { Json } from '../../parts/json.tsx'
-import { Id } from '../../parts/state.tsx'
 import { say } from '../../parts/toast.tsx'
 import { href, type PageProps } from '../../router.ts'
 import type { Page as RowPage } from '../api-shapes.ts'
 import { saveCsv } from '../csv.ts'
 import { ListScreen, type OpenRow } from '../list-screen.tsx'
+import { ObjectFacts } from '../object-facts.tsx'
 import { RowDrawer } from '../row-drawer.tsx'
 import { auditWords, parametersOf, targetHref } from './audit-filters.ts'
 import type { AuditRow } from './audit-shapes.ts'
@@ -79,38 +78,29 @@ const AuditDrawer = (props: OpenRow) => (
   />
 )
 
+/** The callers are in `principal`. */
+const ELSEWHERE = ['action', 'actor_kind', 'actor_id', 'actor_name', 'detail']
+
+const links = {
+  principal: ({ principal }: AuditRow) => (
+    <a href={href('/console/audit', { who: principal.id })}>{whoText(principal)}</a>
+  ),
+  target({ target }: AuditRow) {
+    const page = targetHref(target)
+    return page && <a href={href(page)}>{target}</a>
+  },
+  request_id: ({ request_id: id }: AuditRow) =>
+    id && (
+      <a class="mono" href={href(`/console/requests/${id}`)}>
+        {id}
+      </a>
+    ),
+}
+
 function Detail({ row }: { readonly row: AuditRow }) {
-  const target = targetHref(row.target)
   return (
     <>
-      <Facts
-        of={[
-          ['Id', <Id id={row.id} subject="audit id" />],
-          ['At', <time dateTime={row.at}>{instant(row.at)}</time>],
-          [
-            'By',
-            <>
-              <a href={href('/console/audit', { who: row.principal.id })}>
-                {whoText(row.principal)}
-              </a>
-              {row.address && `, from ${row.address}`}
-            </>,
-          ],
-          ['Target', target ? <a href={href(target)}>{row.target}</a> : <code>{row.target}</code>],
-          [
-            'Request',
-            row.request_id ? (
-              <a class="mono" href={href(`/console/requests/${row.request_id}`)}>
-                {row.request_id}
-              </a>
-            ) : (
-              'none: a command or the engine'
-            ),
-          ],
-          ['Node', row.node ?? 'not recorded'],
-          ['Hash', row.hash ?? 'not yet in the chain', 'mono small'],
-        ]}
-      />
+      <ObjectFacts of="AuditEntry" noun="audit" row={row} cells={links} omit={ELSEWHERE} />
       <section aria-labelledby="detail">
         <h2 id="detail">Detail</h2>
         {Object.keys(row.detail).length === 0 ? (

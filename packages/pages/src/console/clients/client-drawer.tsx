@@ -1,13 +1,11 @@
 /** One OAuth client: its facts, the rotation of its secret, and its deletion. */
 import { send } from '../../api.ts'
-import { instant } from '../../format.ts'
 import { USUAL_OVERLAP } from '../../overlaps.ts'
-import { Facts } from '../../parts/facts.tsx'
-import { Id } from '../../parts/state.tsx'
 import { href } from '../../router.ts'
 import type { OpenRow } from '../list-screen.tsx'
+import { ObjectFacts } from '../object-facts.tsx'
 import { formOf } from '../operation-forms.tsx'
-import { confirmation, OfCustomer, RowDrawer, type RowOperation } from '../row-drawer.tsx'
+import { confirmation, RowDrawer, type RowOperation } from '../row-drawer.tsx'
 import type { ClientRow, ClientWithSecret } from './client-shapes.ts'
 
 export const ClientDrawer = (props: OpenRow) => (
@@ -24,46 +22,24 @@ export const ClientDrawer = (props: OpenRow) => (
 
 const pathOf = (id: string): string => `/admin/clients/${encodeURIComponent(id)}`
 
-const SOURCES: Readonly<Record<ClientRow['source'], string>> = {
-  administration: '',
+const SOURCES: Readonly<Partial<Record<ClientRow['source'], string>>> = {
   registration: 'registered by itself: the name is its own claim',
   document: 'described by its document: the name is its own claim',
   host: 'a host of documents',
 }
 
-const kindOf = ({ source, blocked, public: isPublic, first_party: isFirstParty }: ClientRow) =>
-  [
-    blocked && 'blocked',
-    SOURCES[source],
-    isPublic ? 'public, without a secret' : 'confidential',
-    isFirstParty && 'first party',
-  ]
-    .filter(Boolean)
-    .join(', ')
-
 const ClientFacts = ({ row }: { readonly row: ClientRow }) => (
-  <Facts
-    of={[
-      ['Client id', <Id id={row.client_id} subject="client id" />],
-      [
-        'Customer',
-        row.customer === null || row.mode === null ? (
-          'of the person who signs in'
-        ) : (
-          <OfCustomer customer={row.customer} mode={row.mode} />
-        ),
-      ],
-      ['Kind', kindOf(row)],
-      ['Grants', row.grant_types.join(', ').replaceAll('_', ' ')],
-      [
-        'Redirects to',
-        row.redirect_uris.length === 0
-          ? 'none'
-          : row.redirect_uris.map((uri) => <div key={uri}>{uri}</div>),
-        'mono',
-      ],
-      ['Scopes', row.scopes.join(' ') || 'none', 'mono'],
-      ['Created', instant(row.created_at)],
+  <ObjectFacts
+    of="Client"
+    noun="client"
+    row={row}
+    omit={['name']}
+    cells={{
+      source: ({ source }) => SOURCES[source],
+      redirect_uris: ({ redirect_uris: uris }) =>
+        uris.length > 0 ? uris.map((uri) => <div key={uri}>{uri}</div>) : undefined,
+    }}
+    more={[
       [
         'Requests',
         <a href={href('/console/requests', { client: row.client_id, range: '24h' })}>

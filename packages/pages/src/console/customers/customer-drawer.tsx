@@ -3,25 +3,23 @@ import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { exportCustomerCommand } from '../../commands.ts'
 import { count, instant } from '../../format.ts'
-import { RowState } from '../../lists/row-state.tsx'
 import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Facts } from '../../parts/facts.tsx'
 import { Failed, Part } from '../../parts/notices.tsx'
 import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
 import { Secret } from '../../parts/secret.tsx'
-import { Id } from '../../parts/state.tsx'
 import { href } from '../../router.ts'
 import { useSend } from '../../use-send.ts'
 import type { Page, SeriesBody } from '../api-shapes.ts'
 import { DEFAULT_CUSTOMER } from '../customer-names.ts'
 import { isInstallationScope } from '../installation-scopes.ts'
 import type { OpenRow } from '../list-screen.tsx'
+import { ObjectFacts } from '../object-facts.tsx'
 import { formOf, type ScopeRow } from '../operation-forms.tsx'
 import { confirmation, type OperationProps, RowDrawer, type RowOperation } from '../row-drawer.tsx'
 import { mode } from '../scope.ts'
-import { type CustomerRow, limitWords } from './customer-shapes.ts'
+import type { CustomerRow } from './customer-shapes.ts'
 
 export const CustomerDrawer = (props: OpenRow) => (
   <RowDrawer<CustomerRow, CustomerRow>
@@ -49,16 +47,12 @@ function CustomerFacts({ row }: { readonly row: CustomerRow }) {
   const scope = { customer: row.id }
   const requests = series.data?.totals.requests?.count
   return (
-    <Facts
-      of={[
-        ['State', <RowState of="Customer" row={row} />],
-        ['Id', <Id id={row.id} subject="customer id" />],
-        row.external_id === null ? undefined : ['External id', row.external_id, 'mono'],
-        row.contact_email === null ? undefined : ['Contact', row.contact_email],
-        ['Created', instant(row.created_at)],
-        ['Credential limit', limitWords(row.limits.rate_limit, 'requests')],
-        ['Total limit', limitWords(row.limits.total_rate_limit, 'requests')],
-        ['Delivery limit', limitWords(row.limits.delivery_rate, 'deliveries')],
+    <ObjectFacts
+      of="Customer"
+      noun="customer"
+      row={row}
+      omit={['name', 'deleted_rows']}
+      more={[
         [`Keys, ${mode.value}`, <a href={href('/console/keys', scope)}>{keys ?? '…'}</a>],
         ['Endpoints', <a href={href('/console/webhooks', scope)}>{endpoints ?? '…'}</a>],
         ['Rows', <a href={href('/console/data', scope)}>of each resource</a>],

@@ -2,12 +2,10 @@
 import { useState } from 'preact/hooks'
 import { send, withQuery } from '../../api.ts'
 import { exportPersonCommand } from '../../commands.ts'
-import { instant } from '../../format.ts'
 import type { CursorPage } from '../../list-page.ts'
 import { useLoaded } from '../../loaded.ts'
-import { Facts } from '../../parts/facts.tsx'
 import { Part } from '../../parts/notices.tsx'
-import { State } from '../../parts/state.tsx'
+import { ObjectFacts } from '../object-facts.tsx'
 import { formOf } from '../operation-forms.tsx'
 import { confirmation, type RowOperation, useOperations } from '../row-drawer.tsx'
 import { type DataRow, type Resource, rowName } from './resource-shapes.ts'
@@ -26,6 +24,9 @@ interface RowSignInProps {
   readonly resource: Resource
   readonly row: DataRow
 }
+
+/** Facts of the row. */
+const OF_ROW = ['id', 'name', 'email', 'customer']
 
 /** A row that is, or can become, an account. */
 interface Person {
@@ -52,7 +53,7 @@ export function RowSignIn({ resource, row }: RowSignInProps) {
       <Part of={accounts} subject="the sign-in">
         {() =>
           account ? (
-            <AccountFacts account={account} />
+            <ObjectFacts of="Account" noun="person" row={account} omit={OF_ROW} />
           ) : (
             <p class="soft small">The row has no password, so it cannot sign in.</p>
           )
@@ -63,27 +64,6 @@ export function RowSignIn({ resource, row }: RowSignInProps) {
     </section>
   )
 }
-
-const AccountFacts = ({ account }: { readonly account: Account }) => (
-  <Facts
-    of={[
-      [
-        'State',
-        account.disabled ? (
-          <State tone="hold">Disabled</State>
-        ) : (
-          <State tone="ok">Can sign in</State>
-        ),
-      ],
-      ['Role', account.role ?? 'none'],
-      ['Scopes', account.scopes.join(' ') || 'none', 'mono'],
-      [
-        'Last sign-in',
-        account.last_sign_in_at === null ? 'none recorded' : instant(account.last_sign_in_at),
-      ],
-    ]}
-  />
-)
 
 const pathOf = ({ id }: Person): string => `/admin/users/${id}`
 

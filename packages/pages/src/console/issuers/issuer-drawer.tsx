@@ -1,11 +1,11 @@
 /** One trusted issuer: its keys and rules, the explanation of an assertion, and its deletion. */
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
-import { instant } from '../../format.ts'
 import { Facts } from '../../parts/facts.tsx'
-import { Id, Tag } from '../../parts/state.tsx'
+import { Tag } from '../../parts/state.tsx'
 import { href } from '../../router.ts'
 import type { OpenRow } from '../list-screen.tsx'
+import { ObjectFacts } from '../object-facts.tsx'
 import { ConsoleDialog } from '../operation-forms.tsx'
 import {
   confirmation,
@@ -31,13 +31,13 @@ export const IssuerDrawer = (props: OpenRow) => (
 )
 
 const IssuerFacts = ({ row }: { readonly row: Issuer }) => (
-  <Facts
-    of={[
-      ['Issuer id', <Id id={row.id} subject="issuer id" />],
-      ['Keys', row.jwks_uri ?? (row.jwks ? 'stored here' : 'where its metadata says')],
-      ['An assertion counts', row.reuse ? 'until it expires' : 'once'],
-      ['Further owners', row.owners.join(', ') || 'none'],
-      ['Created', instant(row.created_at)],
+  <ObjectFacts
+    of="Issuer"
+    noun="issuer"
+    row={row}
+    omit={['issuer', 'rules']}
+    cells={{ reuse: ({ reuse }) => reuse && 'until it expires' }}
+    more={[
       [
         'Requests',
         <a href={href('/console/requests', { client: row.id, range: '24h' })}>the last 24 hours</a>,

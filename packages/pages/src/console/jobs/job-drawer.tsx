@@ -1,13 +1,10 @@
 /** One job: its facts, its last error, its input, and the operations on it. */
 import { send } from '../../api.ts'
-import { instant } from '../../format.ts'
-import { RowState } from '../../lists/row-state.tsx'
-import { Facts } from '../../parts/facts.tsx'
 import { Json } from '../../parts/json.tsx'
-import { Id } from '../../parts/state.tsx'
 import { href } from '../../router.ts'
 import type { OpenRow } from '../list-screen.tsx'
-import { confirmation, OfCustomer, RowDrawer } from '../row-drawer.tsx'
+import { ObjectFacts } from '../object-facts.tsx'
+import { confirmation, RowDrawer } from '../row-drawer.tsx'
 import { canCancel, canRetry, kindWords } from './job-shapes.ts'
 import type { JobWithInput } from './job-types.ts'
 
@@ -42,44 +39,25 @@ export const JobDrawer = (props: OpenRow) => (
   />
 )
 
-const timeOf = (at: string | null) => (at === null ? '–' : <time dateTime={at}>{instant(at)}</time>)
+const JobFacts = ({ row }: { readonly row: JobWithInput }) => (
+  <ObjectFacts of="Job" noun="job" row={row} omit={['name', 'error']} cells={{ kind: Kind }} />
+)
 
-function JobFacts({ row }: { readonly row: JobWithInput }) {
+/** The kind, with the event of a handler. */
+function Kind(row: JobWithInput) {
   const event = eventOf(row)
   return (
-    <Facts
-      of={[
-        ['State', <RowState of="Job" row={row} />],
-        ['Attempts', row.attempt],
-        ['Id', <Id id={row.id} subject="job id" />],
-        [
-          'Kind',
-          <>
-            {kindWords(row.kind)}
-            {event && (
-              <>
-                :{' '}
-                <a class="mono" href={href(`/console/events/${event}`)}>
-                  {event}
-                </a>
-              </>
-            )}
-          </>,
-        ],
-        [
-          'Customer',
-          row.customer === null || row.mode === null ? (
-            'none'
-          ) : (
-            <OfCustomer customer={row.customer} mode={`${row.mode} mode`} />
-          ),
-        ],
-        ['Created', timeOf(row.created_at)],
-        ['Due', timeOf(row.run_at)],
-        ['Last start', timeOf(row.started_at)],
-        ['End', timeOf(row.ended_at)],
-      ]}
-    />
+    <>
+      {kindWords(row.kind)}
+      {event && (
+        <>
+          :{' '}
+          <a class="mono" href={href(`/console/events/${event}`)}>
+            {event}
+          </a>
+        </>
+      )}
+    </>
   )
 }
 

@@ -5,9 +5,8 @@ import { ago, count, instant, number } from '../../format.ts'
 import { whoText } from '../../lists/row-value.ts'
 import { useLoaded } from '../../loaded.ts'
 import { USUAL_OVERLAP } from '../../overlaps.ts'
-import { Facts } from '../../parts/facts.tsx'
 import { Notice, Part } from '../../parts/notices.tsx'
-import { Id, State } from '../../parts/state.tsx'
+import { State } from '../../parts/state.tsx'
 import { Table } from '../../parts/table.tsx'
 import { href } from '../../router.ts'
 import type { KeyUsage } from '../admin-types.ts'
@@ -15,8 +14,9 @@ import type { Page } from '../api-shapes.ts'
 import type { AuditRow } from '../audit/audit-shapes.ts'
 import { isInstallationScope } from '../installation-scopes.ts'
 import type { OpenRow } from '../list-screen.tsx'
+import { ObjectFacts } from '../object-facts.tsx'
 import { formOf } from '../operation-forms.tsx'
-import { confirmation, OfCustomer, RowDrawer, type RowOperation } from '../row-drawer.tsx'
+import { confirmation, RowDrawer, type RowOperation } from '../row-drawer.tsx'
 import { isInUse, type KeyRow, type NewKey, stateOf } from './key-shapes.ts'
 
 export const KeyDrawer = (props: OpenRow) => (
@@ -36,24 +36,16 @@ function KeyFacts({ row }: { readonly row: KeyRow }) {
   const [tone, words] = stateOf(row, slowNow().value)
   const scope: Query = { customer: row.customer, mode: row.mode === 'test' ? 'test' : undefined }
   return (
-    <Facts
-      of={[
-        ['State', <State tone={tone}>{words}</State>],
-        ['Id', <Id id={row.id} subject="key id" />],
-        ['Key', <code>{row.hint}</code>],
-        ['Customer', <OfCustomer {...row} />],
-        ['Scopes', row.scopes.join(' ') || 'none', 'mono'],
-        ['Version', row.api_version ?? 'not pinned'],
-        ['Addresses', row.cidrs.join(' ') || 'every address', 'mono'],
-        ['Expires', row.expires_at === null ? 'never' : instant(row.expires_at)],
-        row.overlap_ends_at
-          ? ['Old secret', `valid until ${instant(row.overlap_ends_at)}`]
-          : undefined,
-        row.revoked_at === null
-          ? undefined
-          : ['Revoked', <Revocation id={row.id} at={row.revoked_at} />],
-        ['Created', instant(row.created_at)],
-        ['Last used', row.last_used_at === null ? 'never' : ago(row.last_used_at, slowNow().value)],
+    <ObjectFacts
+      of="ListedApiKey"
+      noun="key"
+      row={row}
+      omit={['name']}
+      cells={{
+        state: () => <State tone={tone}>{words}</State>,
+        revoked_at: ({ id, revoked_at: at }) => at && <Revocation id={id} at={at} />,
+      }}
+      more={[
         [
           'Requests',
           <a href={href('/console/requests', { ...scope, key: row.id, range: '24h' })}>

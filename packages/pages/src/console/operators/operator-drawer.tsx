@@ -1,12 +1,9 @@
 /** One operator: its facts, its sessions, and the operations on it. */
 import { withQuery } from '../../api.ts'
-import { instant } from '../../format.ts'
-import { RowState } from '../../lists/row-state.tsx'
-import { Facts } from '../../parts/facts.tsx'
-import { Id } from '../../parts/state.tsx'
 import { href } from '../../router.ts'
 import type { Page } from '../api-shapes.ts'
 import type { OpenRow } from '../list-screen.tsx'
+import { ObjectFacts } from '../object-facts.tsx'
 import { RowDrawer } from '../row-drawer.tsx'
 import { mayChange, session } from '../session.ts'
 import { operations } from './operator-operations.tsx'
@@ -40,13 +37,13 @@ export const OperatorDrawer = (props: OpenRow) => (
 )
 
 const OperatorFacts = ({ row }: { readonly row: OperatorRow }) => (
-  <Facts
-    of={[
-      ['State', <RowState of="Operator" row={row} />],
-      ['Role', `${row.role}: ${ROLE_MEANINGS[row.role]}`],
-      ['Signs in', row.issuer === null ? 'with a password' : `at ${row.issuer}`],
-      ['Id', <Id id={row.id} subject="operator id" />],
-      ['Created', instant(row.created_at)],
+  <ObjectFacts
+    of="Operator"
+    noun="operator"
+    row={row}
+    omit={['email']}
+    cells={{ role: ({ role }) => `${role}: ${ROLE_MEANINGS[role]}` }}
+    more={[
       ['Operations', <a href={href('/console/audit', { who: row.id })}>in the audit trail</a>],
     ]}
   />

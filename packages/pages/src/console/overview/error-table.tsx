@@ -1,11 +1,9 @@
 /** Errors by code and route, those that concern most customers first. */
 import { withQuery } from '../../api.ts'
-import { slowNow } from '../../clock.ts'
-import { count, listTime, number } from '../../format.ts'
+import { columnsOf } from '../../lists/columns.tsx'
 import { useLoaded } from '../../loaded.ts'
 import { Empty, Part } from '../../parts/notices.tsx'
-import { Code } from '../../parts/state.tsx'
-import { type Column, Sub, Table } from '../../parts/table.tsx'
+import { Table } from '../../parts/table.tsx'
 import { href } from '../../router.ts'
 import type { TimeRange } from '../ranges.ts'
 import { requestModes, scopeWords } from '../scope.ts'
@@ -27,46 +25,6 @@ const linkOf = (row: ErrorRow, { name, words }: TimeRange): string =>
     error: row.error,
     route: row.route === '*' ? undefined : row.route,
   })
-
-const columnsOf = (range: TimeRange): readonly Column<ErrorRow>[] => [
-  {
-    name: 'error',
-    label: 'Error',
-    cell: (row) => (
-      <>
-        <Code status={row.status} />{' '}
-        <a class="cover mono" href={linkOf(row, range)}>
-          {row.error}
-        </a>
-        <Sub>
-          {row.route} · {count(row.customers, 'customer')}
-        </Sub>
-      </>
-    ),
-  },
-  {
-    name: 'route',
-    label: 'Route',
-    priority: 2,
-    cell: ({ route }) => <code>{route}</code>,
-  },
-  { name: 'version', label: 'Version', priority: 3, cell: ({ version }) => version ?? '–' },
-  { name: 'count', label: 'Count', align: 'end', cell: ({ count }) => number(count) },
-  {
-    name: 'customers',
-    label: 'Customers',
-    align: 'end',
-    priority: 2,
-    cell: ({ customers }) => number(customers),
-  },
-  {
-    name: 'last',
-    label: 'Last',
-    align: 'end',
-    priority: 3,
-    cell: ({ last_at: at }) => <time dateTime={at}>{listTime(at, slowNow().value)}</time>,
-  },
-]
 
 const MAX_ROWS = 12
 const CAPTION = 'Errors, by the number of customers'
@@ -90,7 +48,7 @@ export function ErrorTable({ range }: { readonly range: TimeRange }) {
           ) : (
             <Table
               caption={CAPTION}
-              columns={columnsOf(range)}
+              columns={columnsOf<ErrorRow>('ErrorCause', { hrefOf: (row) => linkOf(row, range) })}
               rows={data.slice(0, MAX_ROWS)}
               rowKey={({ error, route, version }) => `${error} ${route} ${version}`}
               isLinked

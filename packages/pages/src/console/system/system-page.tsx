@@ -1,14 +1,14 @@
 /** The installation: readiness, nodes, queue, jobs, operators, configuration, test clock. */
 import { useState } from 'preact/hooks'
 import { slowNow } from '../../clock.ts'
-import { ago, duration, instant, number, period } from '../../format.ts'
+import { ago, number, period } from '../../format.ts'
+import { columnsOf } from '../../lists/columns.tsx'
 import { useLoaded } from '../../loaded.ts'
 import { CallLine } from '../../parts/call-line.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Figures } from '../../parts/figures.tsx'
 import { Screen } from '../../parts/frame.tsx'
 import { Notice, Part } from '../../parts/notices.tsx'
-import { State } from '../../parts/state.tsx'
 import { Sub, Table, TableSection } from '../../parts/table.tsx'
 import { OperatorSessions } from '../operators/operator-sessions.tsx'
 import type { System } from './system-types.ts'
@@ -109,12 +109,6 @@ function Summary({ body }: { readonly body: System }) {
   )
 }
 
-const NODE_STATES = {
-  ready: ['ok', 'Ready'],
-  not_ready: ['bad', 'Not ready'],
-  gone: ['idle', 'Stopped'],
-} as const
-
 const Nodes = ({ rows }: { readonly rows: System['nodes'] }) => (
   <TableSection
     id="nodes"
@@ -122,48 +116,9 @@ const Nodes = ({ rows }: { readonly rows: System['nodes'] }) => (
     caption="Nodes"
     rows={rows}
     rowKey={({ id }) => id}
-    columns={[
-      {
-        name: 'id',
-        label: 'Node',
-        isMain: true,
-        cell: ({ id, name, role, seen_at: at, reasons }) => (
-          <>
-            {name}
-            <Sub>
-              <code>{id}</code> · {role} · seen {ago(at, slowNow().value)}
-            </Sub>
-            {reasons.map(({ check, message }) => (
-              <Sub key={check}>{message}</Sub>
-            ))}
-          </>
-        ),
-      },
-      {
-        name: 'state',
-        label: 'State',
-        class: 'nowrap',
-        cell: ({ state }) => {
-          const [tone, word] = NODE_STATES[state]
-          return <State tone={tone}>{word}</State>
-        },
-      },
-      { name: 'role', label: 'Role', priority: 2, cell: ({ role }) => role },
-      { name: 'release', label: 'Release', priority: 3, cell: ({ release }) => release },
-      {
-        name: 'since',
-        label: 'Since (UTC)',
-        priority: 3,
-        cell: ({ since }) => <time dateTime={since}>{instant(since)}</time>,
-      },
-      {
-        name: 'seen',
-        label: 'Seen',
-        priority: 2,
-        class: 'nowrap',
-        cell: ({ seen_at: at }) => ago(at, slowNow().value),
-      },
-    ]}
+    columns={columnsOf<System['nodes'][number]>('Node', {
+      mark: ({ reasons }) => reasons.map(({ check, message }) => <Sub key={check}>{message}</Sub>),
+    })}
   />
 )
 
@@ -174,39 +129,16 @@ const NodeDifferences = ({ rows }: { readonly rows: System['node_differences'] }
     caption="Options and declarations that differ between nodes"
     rows={rows}
     rowKey={({ kind, name }) => `${kind} ${name}`}
-    columns={[
-      {
-        name: 'name',
-        label: 'Name',
-        isMain: true,
-        cell: ({ kind, name, columns }) => (
-          <>
-            <code>{name}</code>
-            <Sub>
-              {kind} {columns.join(', ')}
-            </Sub>
-          </>
-        ),
-      },
-      { name: 'kind', label: 'Kind', priority: 2, cell: ({ kind }) => kind },
-      {
-        name: 'columns',
-        label: 'Columns',
-        priority: 2,
-        cell: ({ columns }) => columns.join(', ') || '–',
-      },
-      {
-        name: 'values',
-        label: 'Values by node',
-        class: 'nowrap',
-        cell: ({ values }) =>
+    columns={columnsOf<System['node_differences'][number]>('NodeDifference', {
+      cells: {
+        values: ({ values }) =>
           values.map(({ value, nodes }) => (
             <div key={value ?? nodes.join()}>
               {nodes.join(', ')}: <code>{value ?? 'another secret'}</code>
             </div>
           )),
       },
-    ]}
+    })}
   />
 )
 
@@ -217,37 +149,9 @@ const Jobs = ({ rows }: { readonly rows: System['jobs'] }) => (
     caption="Jobs of the engine on the answering node"
     rows={rows}
     rowKey={({ name }) => name}
-    columns={[
-      { name: 'name', label: 'Job', isMain: true, cell: ({ name }) => <code>{name}</code> },
-      {
-        name: 'state',
-        label: 'Last run',
-        class: 'nowrap',
-        cell: ({ ok, last_at: at }) => (
-          <State tone={ok ? 'ok' : 'bad'}>
-            {ok ? 'Done' : 'Failed'} {ago(at, slowNow().value)}
-          </State>
-        ),
-      },
-      {
-        name: 'took',
-        label: 'Took',
-        align: 'end',
-        priority: 2,
-        cell: ({ took_ms: ms }) => duration(ms),
-      },
-      {
-        name: 'rows',
-        label: 'Rows',
-        align: 'end',
-        priority: 3,
-        cell: ({ rows }) => (rows === null ? '–' : number(rows)),
-      },
-    ]}
+    columns={columnsOf('BackgroundJob')}
   />
 )
-
-const KEY_STATES = { next: 'Signs next', current: 'Signs', previous: 'Verifies only' } as const
 
 const SigningKeys = ({ rows }: { readonly rows: System['signing_keys'] }) => (
   <TableSection
@@ -256,28 +160,7 @@ const SigningKeys = ({ rows }: { readonly rows: System['signing_keys'] }) => (
     caption="Keys that sign access tokens"
     rows={rows}
     rowKey={({ id }) => id}
-    columns={[
-      { name: 'id', label: 'Key id', isMain: true, cell: ({ id }) => <code>{id}</code> },
-      { name: 'state', label: 'State', cell: ({ state }) => KEY_STATES[state] },
-      {
-        name: 'algorithm',
-        label: 'Algorithm',
-        priority: 3,
-        cell: ({ algorithm }) => algorithm,
-      },
-      {
-        name: 'signs',
-        label: 'Signs from (UTC)',
-        priority: 3,
-        cell: ({ signs_from: at }) => <time dateTime={at}>{instant(at)}</time>,
-      },
-      {
-        name: 'created',
-        label: 'Created',
-        priority: 2,
-        cell: ({ created_at: at }) => <time dateTime={at}>{instant(at)}</time>,
-      },
-    ]}
+    columns={columnsOf('SigningKey')}
   />
 )
 
@@ -295,26 +178,7 @@ function Configuration({ rows }: { readonly rows: System['configuration'] }) {
         caption="Options with their source"
         rows={matches}
         rowKey={({ name }) => name}
-        columns={[
-          {
-            name: 'name',
-            label: 'Option',
-            cell: ({ name, source }) => (
-              <>
-                <code>{name}</code>
-                <Sub>{source}</Sub>
-              </>
-            ),
-          },
-          {
-            name: 'value',
-            label: 'Value',
-            isMain: true,
-            cell: ({ value }) =>
-              value === null ? <span class="faint">not set</span> : <code>{value}</code>,
-          },
-          { name: 'source', label: 'Source', priority: 2, cell: ({ source }) => source },
-        ]}
+        columns={columnsOf('ConfigurationOption')}
       />
     </section>
   )
