@@ -78,6 +78,25 @@ test('60 hanging endpoints do not delay the deliveries of another customer', asy
   }
 })
 
+test('a delivery that is passed to the engine late is not sent again', async () => {
+  for (const nodes of [0, 3]) {
+    const world = new World(23)
+    world.lateMs = 4_000
+    for (let n = 0; n < nodes; n++) world.startNode()
+    for (let no = 1; no <= 4; no++) world.register(no, no, ok)
+    await world.run(5 * SECOND)
+    for (let n = 0; n < 600; n++) {
+      const row = world.add(1 + (n % 4))
+      // Another one, whose wake-up lets the engine read both.
+      if (n % 7 === 0) world.add(row.webhook, { body: undefined })
+      await world.run(Math.floor(world.random() * 40))
+    }
+    await world.run(60 * SECOND)
+    const arrivals = [...world.rows.values()].map((row) => row.arrivals.length)
+    assert.deepEqual([Math.min(...arrivals), Math.max(...arrivals)], [1, 1], `${nodes} nodes`)
+  }
+})
+
 test('customers with equal queues progress at an equal rate', async () => {
   const world = new World(17)
   const afterMs = () => 1 + Math.floor(world.random() * 10)

@@ -112,12 +112,16 @@ export class World {
   readonly disabled: { no: number; reason: string; at: number }[] = []
   /** The disk is full: every write fails. */
   isFull = false
+  /** Half of the committed deliveries are passed to an engine up to so long after the commit. */
+  lateMs = 0
   engine: DeliveryEngine
   /** Empty: `engine` alone sends. */
   readonly nodes: SimulatedNode[] = []
   readonly leases = new MemoryLeases()
   readonly #options: Partial<EngineDeps>
   #running: RunningAttempt[] = []
+  /** Committed deliveries on their way to an engine. */
+  #messages: { readonly at: number; readonly life: number; readonly wake: () => void }[] = []
   #lives = 0
   readonly #ended = new Set<number>()
   readonly #lifeOf = new WeakMap<DeliveryEngine, number>()
@@ -213,7 +217,7 @@ export class World {
       arrivals: [],
     }
     this.rows.set(row.id, row)
-    if (!quiet) this.#wake([webhook])
+    if (!quiet) this.#pass(row)
     return row
   }
 
@@ -221,6 +225,24 @@ export class World {
   resend(row: Row): void {
     Object.assign(row, { state: 'pending', nextAt: this.time })
     this.#wake([row.webhook], [{ webhookNo: row.webhook, delivery: row.id }])
+  }
+
+  /** Passes the committed delivery to a node, some time after the commit. */
+  #pass(row: Row): void {
+    const { webhook: webhookNo, body } = row
+    if (body === undefined) {
+      this.#wake([webhookNo])
+      return
+    }
+    const { revision } = this.endpoints.get(webhookNo)!.registration
+    const committed = [{ webhookNo, revision, dueAt: row.nextAt!, due: { ...row, body } }]
+    const isLate = this.lateMs > 0 && this.random() < 0.5
+    const afterMs = isLate ? Math.floor(this.random() * this.lateMs) : 0
+    const engines = this.#engines
+    const engine = engines[Math.floor(this.random() * engines.length)]!
+    const wake = () => void engine.wake([], [], committed).then((nos) => this.#wake(nos))
+    if (afterMs === 0) wake()
+    else this.#messages.push({ at: this.now + afterMs, life: this.#lifeOf.get(engine)!, wake })
   }
 
   #wake(...wakeUp: Parameters<DeliveryEngine['wake']>): void {
@@ -258,6 +280,9 @@ export class World {
         this.#running.splice(this.#running.indexOf(attempt), 1)
         attempt.end()
       }
+      const arrived = this.#messages.filter(({ at }) => at <= this.now)
+      this.#messages = this.#messages.filter(({ at }) => at > this.now)
+      for (const { life, wake } of arrived) if (!this.#ended.has(life)) wake()
     }
   }
 
@@ -308,7 +333,7 @@ export class World {
   /** Returns when the next attempt ends or row is due; 1 s from now while a due row waits. */
   #nextInstant(): number {
     let next = this.now + 3_600_000
-    for (const { at } of this.#running) next = Math.min(next, at)
+    for (const { at } of [...this.#running, ...this.#messages]) next = Math.min(next, at)
     for (const { isUp, heartbeatAt } of this.nodes) {
       if (isUp) next = Math.min(next, heartbeatAt)
     }

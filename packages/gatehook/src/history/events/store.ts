@@ -28,8 +28,8 @@ type EventStart = Pick<
 
 /** The result of the outbox for an event without its object. */
 interface EarlyResult {
-  /** The sink of the complete event. */
-  readonly sink: Sink
+  /** The sink of the complete event; `trace` is its `traceparent`. */
+  readonly sink: (tx: Tx, event: StoredEvent, trace: string | undefined) => Promise<void>
   /** The delivery that waits in the event. */
   readonly waiting?: WaitingDelivery | undefined
 }
@@ -123,6 +123,7 @@ export function createRecorder({
     const { start, sink, waiting } = announced ?? (await announce(tx, scope, event))
     const stored: StoredEvent = { ...event, ...start }
     const insertion = waiting ? insertWaiting : insert
+    const traceparent = trace?.(tx, stored)
     const idKind = typeof event.objectId === 'string' ? 'text' : 'number'
     tx.runLater(
       insertion[idKind]([
@@ -136,12 +137,12 @@ export function createRecorder({
         event.object,
         stored.created,
         requestOf(tx)?.id ?? null,
-        trace?.(tx, stored) ?? null,
+        traceparent ?? null,
         start.recordedMs ?? null,
         ...(waiting ? [waiting.waitsFor, waiting.id, waiting.version] : []),
       ]),
     )
-    await sink?.(tx, stored)
+    await sink?.(tx, stored, traceparent)
     for (const inner of sinks) await inner(tx, stored)
     collectorOf(tx)?.push(stored)
     return stored

@@ -14,6 +14,7 @@ import type { EngineSettings } from './host.ts'
 import { type DeliveryFigures, NO_FIGURES } from './metrics.ts'
 import {
   CHANNEL,
+  type CommittedDelivery,
   encodeWakeUp,
   type ResendRequest,
   type WakeDeliveries,
@@ -61,22 +62,24 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   const wakeEngines = (wakeUp: WakeUp) => {
     // The engine of this node notifies the others, unless this node sends the deliveries.
     if (thread?.wake(wakeUp)) return
-    db.notify(CHANNEL, encodeWakeUp(wakeUp)).catch((error: unknown) =>
+    db.notify(CHANNEL, encodeWakeUp(withoutDeliveries(wakeUp))).catch((error: unknown) =>
       log.debug({ err: error }, 'other nodes were not notified; their scan finds the deliveries'),
     )
   }
   return {
-    wake(webhookNos, resends = []) {
+    wake(webhookNos, resends = [], committed = []) {
       if (!pending) {
         // One message serves all transactions that commit in this turn of the event loop.
-        const current = (pending = { nos: new Set<number>(), resends: [] as ResendRequest[] })
+        const current: PendingWakeUp = (pending = { nos: new Set(), resends: [], committed: [] })
         setImmediate(() => {
           pending = undefined
-          wakeEngines({ webhookNos: [...current.nos], resends: current.resends })
+          const { nos, resends, committed } = current
+          wakeEngines({ webhookNos: [...nos], resends, committed })
         })
       }
       for (const no of webhookNos) pending.nos.add(no)
       pending.resends.push(...resends)
+      pending.committed.push(...committed)
     },
     figures: () => thread?.figures() ?? NO_FIGURES,
     polled: deps.delivers ? [pollSecretState(async () => thread?.syncSecrets() ?? false)] : [],
@@ -93,7 +96,14 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
 interface PendingWakeUp {
   readonly nos: Set<number>
   readonly resends: ResendRequest[]
+  readonly committed: CommittedDelivery[]
 }
+
+/** Names the registrations of committed deliveries instead: their rows are read. */
+const withoutDeliveries = ({ webhookNos, resends, committed = [] }: WakeUp): WakeUp => ({
+  webhookNos: [...new Set([...webhookNos, ...committed.map(({ webhookNo }) => webhookNo)])],
+  resends,
+})
 
 export type ToWorker =
   | { readonly wake: WakeUp }
@@ -125,6 +135,17 @@ interface EngineThread {
   stop(limitMs: number): Promise<void>
 }
 
+/** Deliveries of at most 4,096 characters in messages that the engine has not received. */
+const COMMITTED_MAX = 1_024
+
+/** What the thread of an engine is started with. */
+export interface EngineWorkerData {
+  readonly settings: EngineSettings
+  readonly level: string
+  /** One number, which both threads change: committed deliveries in messages. */
+  readonly underway: Int32Array
+}
+
 const RESTART_FIRST_MS = 1_000
 const RESTART_MAX_MS = 30_000
 
@@ -139,6 +160,7 @@ export async function startEngineThread(
 ): Promise<EngineThread> {
   let figures = NO_FIGURES
   let worker: Worker | undefined
+  let underway = new Int32Array(new SharedArrayBuffer(4))
   let timer: NodeJS.Timeout | undefined
   let pauseMs = RESTART_FIRST_MS
   let isStopping = false
@@ -147,7 +169,9 @@ export async function startEngineThread(
     new Promise<void>((resolve, reject) => {
       // Packages contain .js; the checkout runs .ts.
       const file = import.meta.url.replace(/deliveries(\.\w+)$/, 'engine-worker$1')
-      const thread = new Worker(new URL(file), { workerData: { settings, level: log.level } })
+      underway = new Int32Array(new SharedArrayBuffer(4))
+      const workerData: EngineWorkerData = { settings, level: log.level, underway }
+      const thread = new Worker(new URL(file), { workerData })
       worker = thread
       thread.on('message', (message: FromWorker) => {
         if ('log' in message) return relayLine(log, message.log)
@@ -194,8 +218,13 @@ export async function startEngineThread(
   })
   return {
     wake(wakeUp) {
-      worker?.postMessage({ wake: wakeUp } satisfies ToWorker)
-      return worker !== undefined
+      if (!worker) return false
+      const count = wakeUp.committed?.length ?? 0
+      const isTaken = Atomics.load(underway, 0) + count <= COMMITTED_MAX
+      if (isTaken) Atomics.add(underway, 0, count)
+      const wake = isTaken ? wakeUp : withoutDeliveries(wakeUp)
+      worker.postMessage({ wake } satisfies ToWorker)
+      return true
     },
     syncSecrets() {
       worker?.postMessage({ syncSecrets: true } satisfies ToWorker)

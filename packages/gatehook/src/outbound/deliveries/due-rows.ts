@@ -12,7 +12,7 @@ import type { DueDelivery, EngineStore } from './ports.ts'
 import { OWN } from './tables.ts'
 
 /** The engine reads longer bodies when it sends them, instead of holding them in windows. */
-const SMALL_BYTES = 4_096
+export const SMALL_BYTES = 4_096
 const COLUMNS = `d.id, d.event_id, d.event_type, d.attempt, d.created_at,
     d.scope, e.created, octet_length(COALESCE(b.body, e.object)),
     CASE WHEN octet_length(COALESCE(b.body, e.object)) <= ${SMALL_BYTES}

@@ -37,6 +37,8 @@ export class EndpointState implements Queued {
   nextDueAt: number | undefined
   /** No row outside of this memory was due before, except of transactions that committed late. */
   readFrom = 0
+  /** The latest instant at which its due rows were read. */
+  lookedAt = Number.NEGATIVE_INFINITY
   holdUntil = 0
   /** Deliveries may wait in their events. */
   hasBacklog = false

@@ -4,8 +4,8 @@ import { Failure } from '../../kernel/failure.ts'
 import { startInterval } from '../../kernel/interval.ts'
 import { createLog } from '../../kernel/log.ts'
 import { StorageError, StorageWaitError } from '../../platform/storage/database.ts'
-import type { FromWorker, ToWorker, UnopenedDatabase } from './deliveries.ts'
-import { type EngineSettings, openEngineHost } from './host.ts'
+import type { EngineWorkerData, FromWorker, ToWorker, UnopenedDatabase } from './deliveries.ts'
+import { openEngineHost } from './host.ts'
 import { NO_FIGURES } from './metrics.ts'
 import { JOBS_DUE, STATE_CHANGED } from './wake-up.ts'
 
@@ -13,7 +13,7 @@ const FIGURES_MS = 1_000
 
 const port = parentPort!
 const post = (message: FromWorker) => port.postMessage(message)
-const { settings, level } = workerData as { settings: EngineSettings; level: string }
+const { settings, level, underway } = workerData as EngineWorkerData
 // The main thread writes the log: two threads on one pipe would interleave their lines.
 const log = createLog({ level, destination: { write: (line) => post({ log: line }) } })
 /** Returns an error as the main thread can report it; undefined for a bug. */
@@ -59,7 +59,10 @@ const stopFigures = startInterval({
 })
 
 port.on('message', async (message: ToWorker) => {
-  if ('wake' in message) return host.wake(message.wake)
+  if ('wake' in message) {
+    Atomics.sub(underway, 0, message.wake.committed?.length ?? 0)
+    return host.wake(message.wake)
+  }
   if ('syncSecrets' in message) return host.syncSecrets()
   await stopFigures()
   await host.stop(message.stop)

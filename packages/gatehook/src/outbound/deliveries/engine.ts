@@ -17,7 +17,7 @@ import type { EngineStore, Leases, NodeWork, PostDelivery } from './ports.ts'
 import { queueAgesOf } from './queue-age.ts'
 import { ResultWriter } from './result-writer.ts'
 import type { OnDeliveryEnd } from './traced-post.ts'
-import type { ResendRequest } from './wake-up.ts'
+import type { CommittedDelivery, ResendRequest } from './wake-up.ts'
 import { WindowFiller } from './window-filler.ts'
 
 export interface EngineDeps {
@@ -111,15 +111,22 @@ export class DeliveryEngine implements NodeWork {
 
   /**
    * Notes that these registrations have new deliveries or changed, and which deliveries a caller
-   * resends. Returns the registrations whose deliveries this node does not send.
+   * resends; takes the deliveries that this node has committed. Returns the registrations whose
+   * deliveries this node does not send.
    */
   async wake(
     webhookNos: readonly number[],
     resends: readonly ResendRequest[] = [],
+    committed: readonly CommittedDelivery[] = [],
   ): Promise<readonly number[]> {
     const { leases } = this.#deps
     const otherNos: number[] = []
-    for (const no of new Set([...webhookNos, ...resends.map(({ webhookNo }) => webhookNo)])) {
+    const nos = new Set([
+      ...webhookNos,
+      ...resends.map(({ webhookNo }) => webhookNo),
+      ...this.#takeCommitted(committed),
+    ])
+    for (const no of nos) {
       const endpoint = await this.#windows.findAwakened(no)
       if (!endpoint || !leases.isAlive || !leases.holds(endpoint.customer)) otherNos.push(no)
       if (!endpoint) continue
@@ -132,6 +139,29 @@ export class DeliveryEngine implements NodeWork {
       this.#windows.consider(endpoint, now)
     }
     return otherNos
+  }
+
+  /**
+   * Takes deliveries into windows and starts their attempts. Returns the registrations whose rows
+   * have to be read instead.
+   */
+  #takeCommitted(committed: readonly CommittedDelivery[]): readonly number[] {
+    if (committed.length === 0) return []
+    const { clock, leases } = this.#deps
+    const now = clock.now()
+    const elapsedMs = clock.elapsedMs()
+    const unreadNos: number[] = []
+    for (const [no, deliveries] of Map.groupBy(committed, ({ webhookNo }) => webhookNo)) {
+      const endpoint = this.#table.find(no)
+      if (!endpoint || !leases.isAlive || !this.#windows.take(endpoint, deliveries, now)) {
+        unreadNos.push(no)
+        continue
+      }
+      this.#deliverer.offer(endpoint, now, elapsedMs)
+      this.#windows.consider(endpoint, now)
+    }
+    this.startAttempts()
+    return unreadNos
   }
 
   /** Applies the passage of time to every endpoint, then starts attempts. */

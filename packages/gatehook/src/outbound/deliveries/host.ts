@@ -148,7 +148,7 @@ export async function openEngineHost(
     render: ({ object }) => object, // the engine's own events have one shape
     effective: (version) => version,
     coveredBy,
-    wake: (webhookNos) => void wake({ webhookNos, resends: [] }),
+    wake: (webhookNos, resends = [], committed) => void wake({ webhookNos, resends, committed }),
   })
   // The runner of jobs finds those of the engine's events at its next poll.
   const enqueue = createEnqueue({ clock, random, wake: () => {} })

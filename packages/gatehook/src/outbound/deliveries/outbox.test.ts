@@ -34,7 +34,7 @@ async function runOutbox(receivers: Value[][], leadMs = 0) {
     effective: (version) => version,
   })
   const result = await outbox(tx, START)
-  await result?.sink(tx, { ...START, objectId: 1, object: '{}' })
+  await result?.sink(tx, { ...START, objectId: 1, object: '{}' }, undefined)
   return { statements, waiting: result?.waiting, times: last.slice(-2) }
 }
 

@@ -24,6 +24,8 @@ import {
   prepareStatement,
   sql,
 } from '../../platform/storage/sql.ts'
+import { SMALL_BYTES } from './due-rows.ts'
+import type { CommittedDelivery, WakeDeliveries } from './wake-up.ts'
 
 const TAG_LENGTH = 8
 
@@ -71,9 +73,14 @@ function selectReceivers(patterns: number, scopes: number): PreparedStatement {
   return statement
 }
 
+/** The engine takes a delivery without a read if it knows this revision of the registration. */
+const REVISION = `(SELECT revision FROM gh_webhooks w
+  WHERE w.scope = gh_webhook_topics.scope AND w.no = gh_webhook_topics.webhook_no)`
+
 /** SQLite seeks each topic: for `IN` it fills a table first, at four times the cost. */
 function prepareReceivers(patterns: number, scopes: number): PreparedStatement {
-  const select = 'SELECT webhook_no, tag, version, backlog FROM gh_webhook_topics WHERE scope = '
+  const select = `SELECT webhook_no, tag, version, backlog, ${REVISION} FROM gh_webhook_topics
+    WHERE scope = `
   const numbered = (from: number, count: number) =>
     Array.from({ length: count }, (_, at) => `?${from + at}`)
   const covered = (marks: readonly string[]) =>
@@ -90,7 +97,13 @@ function prepareReceivers(patterns: number, scopes: number): PreparedStatement {
   )
 }
 
-type Receiver = readonly [webhookNo: number, tag: string, version: string, backlog: number]
+type Receiver = readonly [
+  webhookNo: number,
+  tag: string,
+  version: string,
+  backlog: number,
+  revision: number,
+]
 
 /** A delivery to be inserted. */
 export interface NewDelivery {
@@ -137,8 +150,8 @@ interface OutboxDeps extends BodyRenderer {
   readonly leadMs?: () => number
   /** Scopes each of which lets a registration receive the type; undefined: none is required. */
   readonly coveredBy: (type: string, collection?: string) => readonly string[] | undefined
-  /** Called after the commit with the registrations, by number, that have a new delivery. */
-  readonly wake: (webhookNos: readonly number[]) => void
+  /** Called after the commit with its deliveries, or the registrations that have to be read. */
+  readonly wake: WakeDeliveries
 }
 
 /**
@@ -161,9 +174,9 @@ export function createOutbox(deps: OutboxDeps): EarlySink {
     const waiter = receivers.find(([, , , backlog]) => backlog === 1)
     const rows = receivers
       .filter((receiver) => receiver !== waiter)
-      .map(([webhookNo, tag, version]) => {
+      .map(([webhookNo, tag, version, , revision]) => {
         const event = { eventId: id, type, dueAt: now - leadMs(), createdAt: now }
-        return { id: deliveryIdOf(id, tag), scope, webhookNo, version, ...event }
+        return { id: deliveryIdOf(id, tag), scope, webhookNo, version, revision, ...event }
       })
     return {
       waiting: waiter && {
@@ -171,20 +184,50 @@ export function createOutbox(deps: OutboxDeps): EarlySink {
         id: deliveryIdOf(id, waiter[1]),
         version: waiter[2],
       },
-      async sink(_, event) {
-        requireSize(envelope(event, event.object))
+      async sink(_, event, trace) {
+        const ownBody = requireSize(envelope(event, event.object))
         if (rows.length > 0) tx.runLater(insertDeliveries(rows))
+        const bodies = new Map<string, string>()
         for (const version of new Set(receivers.map((receiver) => receiver[2]))) {
           const body = renderBody(renderer, event, version)
+          bodies.set(version, body ?? ownBody)
           if (body === undefined) continue
           budgetOf(tx).charge({ bytes: Buffer.byteLength(requireSize(body)) })
           storeBody(tx, event, version, body)
         }
-        const nos = receivers.map(([webhookNo]) => webhookNo)
-        tx.afterCommit(() => wake(nos))
+        tx.afterCommit(() => {
+          const committed = rows.flatMap((row) =>
+            committedDelivery(row, bodies.get(row.version)!, trace),
+          )
+          const takenNos = new Set(committed.map(({ webhookNo }) => webhookNo))
+          const nos = receivers.map(([webhookNo]) => webhookNo)
+          wake(
+            nos.filter((no) => !takenNos.has(no)),
+            [],
+            committed,
+          )
+        })
       },
     }
   }
+}
+
+/** Returns the delivery for the engine of this node; none if its body is large. */
+function committedDelivery(
+  { webhookNo, revision, dueAt, ...row }: NewDelivery & { readonly revision: number },
+  body: string,
+  trace: string | undefined,
+): CommittedDelivery[] {
+  if (body.length > SMALL_BYTES) return []
+  const { id, eventId, type: eventType, createdAt } = row
+  return [
+    {
+      webhookNo,
+      revision,
+      dueAt,
+      due: { id, eventId, eventType, attempt: 0, createdAt, body, trace },
+    },
+  ]
 }
 
 function requireSize(body: string): string {

@@ -54,7 +54,7 @@ export interface DueDelivery {
   readonly trace?: string | undefined
 }
 
-type LoadedDelivery = DueDelivery & { readonly body: string }
+export type LoadedDelivery = DueDelivery & { readonly body: string }
 
 export const hasBody = (due: DueDelivery): due is LoadedDelivery => due.body !== undefined
 

@@ -26,8 +26,8 @@ interface WakeRelay {
 
 /** Logs failures: the look for due work finds the deliveries. */
 export function createWakeRelay({ db, log, node, engine, nudge }: WakeRelayDeps): WakeRelay {
-  const wakeEngine = async ({ webhookNos, resends }: WakeUp) => {
-    const otherNos = await engine.wake(webhookNos, resends)
+  const wakeEngine = async ({ webhookNos, resends, committed }: WakeUp) => {
+    const otherNos = await engine.wake(webhookNos, resends, committed)
     nudge()
     return otherNos
   }

@@ -1,4 +1,5 @@
 /** The messages that wake the engines of this node and of the others. Pure. */
+import type { LoadedDelivery } from './ports.ts'
 
 /** The channel on which nodes notify each other of deliveries. */
 export const CHANNEL = 'gatehook_deliveries'
@@ -10,15 +11,30 @@ export interface ResendRequest {
   readonly delivery: string
 }
 
-/** Wakes the engine for registrations, by number, that have new deliveries or changed. */
+/** A delivery that a transaction of this node has committed, for the engine of this node. */
+export interface CommittedDelivery {
+  readonly webhookNo: number
+  /** The revision of the registration in the transaction. */
+  readonly revision: number
+  readonly dueAt: number
+  readonly due: LoadedDelivery
+}
+
+/**
+ * Wakes the engine for registrations, by number, that have new deliveries or changed; passes
+ * deliveries to it that it can send without a read.
+ */
 export type WakeDeliveries = (
   webhookNos: readonly number[],
   resends?: readonly ResendRequest[],
+  committed?: readonly CommittedDelivery[],
 ) => void
 
 export interface WakeUp {
   readonly webhookNos: readonly number[]
   readonly resends: readonly ResendRequest[]
+  /** Never part of a message to other nodes. */
+  readonly committed?: readonly CommittedDelivery[] | undefined
   /** The engine that sent the message, in letters and digits; undefined: the sender has none. */
   readonly from?: string | undefined
 }

@@ -12,6 +12,7 @@ import { CircuitBreaker } from './endpoint-health.ts'
 import { OutcomeSummary } from './outcome-summary.ts'
 import type { DueSpan, EngineRegistration, EngineStore, Leases, PendingEndpoint } from './ports.ts'
 import type { ResultWriter } from './result-writer.ts'
+import type { CommittedDelivery } from './wake-up.ts'
 
 /** Rows in the window of one endpoint, and in all windows together. */
 const WINDOW_MAX = 512
@@ -76,6 +77,30 @@ export class WindowFiller {
     if (needsRows || isStale || endpoint.resendsToRead.size > 0) this.#queue.add(endpoint)
   }
 
+  /**
+   * Takes deliveries that this node has committed into the window, without a read. Returns false if
+   * the rows have to be read: others may be due before them, the registration has changed, or a
+   * read may have seen them. The engine may have sent and forgotten those already.
+   */
+  take(endpoint: EndpointState, committed: readonly CommittedDelivery[], now: number): boolean {
+    const { registration, nextDueAt = Number.POSITIVE_INFINITY, lookedAt } = endpoint
+    const canTake =
+      registration?.sends === true &&
+      this.#isHeld(endpoint) &&
+      !endpoint.isFilling &&
+      !endpoint.hasChanged &&
+      !endpoint.hasBacklog &&
+      nextDueAt > now &&
+      endpoint.blockedUntil(now) === 0 &&
+      endpoint.windowSize + committed.length <= this.#windowLimitOf(endpoint) &&
+      committed.every(
+        ({ revision, dueAt }) =>
+          revision === registration.revision && dueAt > lookedAt && dueAt <= now,
+      )
+    if (canTake) endpoint.appendRows(committed.map(({ due }) => due))
+    return canTake
+  }
+
   /** Removes an endpoint from the queue, because another node serves it. */
   withdraw(endpoint: EndpointState): void {
     this.#queue.delete(endpoint)
@@ -124,6 +149,7 @@ export class WindowFiller {
     const now = clock.now()
     const { loadedIds, nextDueAt: expectedAt } = endpoint
     const span = { from: endpoint.readFrom, now }
+    endpoint.lookedAt = Math.max(endpoint.lookedAt, now)
     let readUntil = span.from
     endpoint.nextDueAt = undefined
     endpoint.readFrom = Number.POSITIVE_INFINITY
