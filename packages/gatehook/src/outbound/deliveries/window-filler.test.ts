@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { soleLeases } from '../../../test/deliveries/sole-leases.ts'
 import { scopeOf } from '../../kernel/principal.ts'
-import { EndpointTable } from './endpoint.ts'
+import { type EndpointState, EndpointTable } from './endpoint.ts'
 import type { DueBatch, DueSpan, EndpointKey, EngineRegistration, EngineStore } from './ports.ts'
 import { ResultWriter } from './result-writer.ts'
 import { WindowFiller } from './window-filler.ts'
@@ -192,4 +192,70 @@ test('a window is read from where the last read ended, and from an earlier deliv
   endpoint.clearWindow(50)
   await fill(50)
   assert.deepEqual(froms.slice(4), [0])
+})
+
+/** Changes of an endpoint or of a committed delivery, after which its rows have to be read. */
+const UNTAKEN: Readonly<Record<string, (endpoint: EndpointState) => Partial<{ dueAt: number }>>> = {
+  'a read may have seen it': () => ({ dueAt: 50 }),
+  'it is due later': () => ({ dueAt: 61 }),
+  'another row is due': (endpoint) => {
+    endpoint.expectDueAt(55)
+    return {}
+  },
+  'the registration may have changed': (endpoint) => {
+    endpoint.hasChanged = true
+    return {}
+  },
+  'the registration has changed': (endpoint) => {
+    endpoint.registration = { ...registration, revision: 2 }
+    return {}
+  },
+  'the registration does not send': (endpoint) => {
+    endpoint.registration = { ...registration, sends: false }
+    return {}
+  },
+  'its rows are being read': (endpoint) => {
+    endpoint.isFilling = true
+    return {}
+  },
+  'others wait in their events': (endpoint) => {
+    endpoint.hasBacklog = true
+    return {}
+  },
+  'it is on hold': (endpoint) => {
+    endpoint.holdUntil = 100
+    return {}
+  },
+  'its window is full': (endpoint) => {
+    const rows = Array.from({ length: 512 }, (_, n) => ({ ...row, id: `dlv_w${n}`, body: '{}' }))
+    endpoint.appendRows(rows)
+    return {}
+  },
+}
+
+test('a committed delivery is taken without a read, unless its endpoint has to be read', async () => {
+  for (const [reason, change] of [['', () => ({})] as const, ...Object.entries(UNTAKEN)]) {
+    const store = {
+      readRegistration: async () => registration,
+      readSummary: async () => undefined,
+      readDueDeliveries: async () => ({ rows: [], nextDueAt: undefined }),
+      readDuePage: async () => ({ endpoints: [], readUntil: 50, isComplete: true }),
+      readEndpointSlice: async () => ({ endpoints: [], next: undefined }),
+      ...noBacklogs,
+      listFailing: async () => [],
+    } as unknown as EngineStore
+    const table = new EndpointTable()
+    const clock = { now: () => 50, elapsedMs: () => 50 }
+    const results = new ResultWriter(store, clock)
+    const deps = { store, leases: soleLeases, clock, rate: undefined, table, results }
+    const filler = new WindowFiller(deps)
+    const endpoint = (await filler.findAwakened(2))!
+    endpoint.expectDueAt(50)
+    filler.consider(endpoint, 50)
+    await filler.fill()
+    const due = { ...row, body: '{}' }
+    const delivery = { webhookNo: 2, revision: 1, dueAt: 51, due, ...change(endpoint) }
+    assert.equal(filler.take(endpoint, [delivery], 60), reason === '', reason)
+    assert.equal(endpoint.loadedIds.has(due.id), reason === '', reason)
+  }
 })
