@@ -78,7 +78,7 @@ test('60 hanging endpoints do not delay the deliveries of another customer', asy
   }
 })
 
-test('a delivery that is passed to the engine late is not sent again', async () => {
+test('a delivery that is passed to the engine late arrives once', async () => {
   for (const nodes of [0, 3]) {
     const world = new World(23)
     world.lateMs = 4_000

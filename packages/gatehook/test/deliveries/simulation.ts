@@ -120,7 +120,7 @@ export class World {
   readonly leases = new MemoryLeases()
   readonly #options: Partial<EngineDeps>
   #running: RunningAttempt[] = []
-  /** Committed deliveries on their way to an engine. */
+  /** Committed deliveries in transit to an engine. */
   #messages: { readonly at: number; readonly life: number; readonly wake: () => void }[] = []
   #lives = 0
   readonly #ended = new Set<number>()

@@ -138,7 +138,7 @@ interface EngineThread {
 /** Deliveries of at most 4,096 characters in messages that the engine has not received. */
 const COMMITTED_MAX = 1_024
 
-/** What the thread of an engine is started with. */
+/** The settings of an engine's thread. */
 export interface EngineWorkerData {
   readonly settings: EngineSettings
   readonly level: string

@@ -194,8 +194,9 @@ test('a window is read from where the last read ended, and from an earlier deliv
   assert.deepEqual(froms.slice(4), [0])
 })
 
+type Untaken = (endpoint: EndpointState) => { readonly dueAt?: number }
 /** Changes of an endpoint or of a committed delivery, after which its rows have to be read. */
-const UNTAKEN: Readonly<Record<string, (endpoint: EndpointState) => Partial<{ dueAt: number }>>> = {
+const UNTAKEN: Readonly<Record<string, Untaken>> = {
   'a read may have seen it': () => ({ dueAt: 50 }),
   'it is due later': () => ({ dueAt: 61 }),
   'another row is due': (endpoint) => {
@@ -233,7 +234,7 @@ const UNTAKEN: Readonly<Record<string, (endpoint: EndpointState) => Partial<{ du
   },
 }
 
-test('a committed delivery is taken without a read, unless its endpoint has to be read', async () => {
+test('a committed delivery is taken without a read, unless rows have to be read', async () => {
   for (const [reason, change] of [['', () => ({})] as const, ...Object.entries(UNTAKEN)]) {
     const store = {
       readRegistration: async () => registration,

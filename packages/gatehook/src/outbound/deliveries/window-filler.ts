@@ -80,7 +80,7 @@ export class WindowFiller {
   /**
    * Takes deliveries that this node has committed into the window, without a read. Returns false if
    * the rows have to be read: others may be due before them, the registration has changed, or a
-   * read may have seen them. The engine may have sent and forgotten those already.
+   * read may have seen them. The engine may have sent and evicted those already.
    */
   take(endpoint: EndpointState, committed: readonly CommittedDelivery[], now: number): boolean {
     const { registration, nextDueAt = Number.POSITIVE_INFINITY, lookedAt } = endpoint
