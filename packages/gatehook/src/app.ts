@@ -9,6 +9,7 @@ import { assembleConsoleApi } from './assembly/console-api.ts'
 import { assembleDeliveries } from './assembly/deliveries.ts'
 import { assembleDocumentation, errorsUrl } from './assembly/documentation.ts'
 import { assembleErasure } from './assembly/erasure.ts'
+import { createErrorFormats } from './assembly/error-formats.ts'
 import { assembleEventRoutes, assembleEvents } from './assembly/events.ts'
 import { endFailedStart } from './assembly/failed-start.ts'
 import type { AppOptions, BaseFoundation, Component, Foundation } from './assembly/foundation.ts'
@@ -23,9 +24,10 @@ import { assemblePortal } from './assembly/portal.ts'
 import { type PreparedDatabase, prepareDatabase } from './assembly/prepare-database.ts'
 import { assembleQuota } from './assembly/quota.ts'
 import { assembleReadiness } from './assembly/readiness.ts'
-import { openWithReplicas, requiredDurability } from './assembly/replicas.ts'
+import { openWithReplicas } from './assembly/replicas.ts'
 import { assembleResources } from './assembly/resources.ts'
 import { assembleSecrets, openVault } from './assembly/secrets.ts'
+import { checkServerAtStart } from './assembly/server-checks.ts'
 import { identifyStream } from './assembly/stream-identity.ts'
 import { assembleSystem } from './assembly/system.ts'
 import { assembleTableWork } from './assembly/table-work.ts'
@@ -50,7 +52,6 @@ import { crossSite } from './identity/access/cross-site.ts'
 import { accessRoutes, protectedRoute } from './identity/access/routes.ts'
 import { findActiveKey } from './identity/access/verification.ts'
 import { createOauth } from './identity/oauth/api.ts'
-import { renderFailurePage } from './identity/oauth/pages.ts'
 import { SettableClock, wallClock } from './kernel/clock.ts'
 import { systemRandom } from './kernel/random.ts'
 import { createListeners, DRAIN_LIMIT_MS, leaveBalancers } from './listeners.ts'
@@ -61,7 +62,6 @@ import { headStepNames, type StepsByName } from './pipeline.ts'
 import { mountPathOf } from './platform/config/config.ts'
 import { makeDataFolder } from './platform/config/environment.ts'
 import { refuseUnfinishedTarget } from './platform/storage/move/mark.ts'
-import { checkServer } from './platform/storage/server-check.ts'
 import type { After, Endpoint, Step } from './protocol/http/call.ts'
 import { addEntityTag, rejectNoneMatch } from './protocol/http/conditional.ts'
 import { requireAcceptable } from './protocol/http/content-negotiation.ts'
@@ -69,7 +69,6 @@ import { createCors } from './protocol/http/cors.ts'
 import { createEgress, shed } from './protocol/http/egress.ts'
 import { createIngress } from './protocol/http/ingress.ts'
 import { addMountPath } from './protocol/http/mount-path.ts'
-import { formatMcpError, formatOauthError } from './protocol/http/problem.ts'
 import { requireHttps, requireServedHost } from './protocol/http/proxy-trust.ts'
 import {
   addCacheHeaders,
@@ -100,7 +99,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const address = createNodeAddress({ config, log })
   try {
     await refuseUnfinishedTarget(database)
-    if (!options.clock) await checkServer(database, wallClock, log, requiredDurability(options))
+    await checkServerAtStart(database, options)
     const { db, tracing } = await openTracing(config, options.release, database)
     const vault = await openVault(db, config, random)
     const foundation = { ...options, random, clock, vault, db, tracing, ...reads }
@@ -355,7 +354,7 @@ function composeServer(
       documentation: errorsUrl(foundation.publicUrl, modules.catalog),
       vendor: prepared.service.vendor,
       explainError: prepared.schema.explain,
-      errorFormats: { oauth: formatOauthError, page: renderFailurePage, mcp: formatMcpError },
+      errorFormats: createErrorFormats(foundation),
       ...options,
     },
   )

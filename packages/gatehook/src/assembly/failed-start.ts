@@ -9,6 +9,7 @@ import {
 } from '../platform/config/config.ts'
 import { databaseFile, nodeNameOf } from '../platform/config/environment.ts'
 import { type StartFailure, storeFailedStart } from '../platform/nodes/registry.ts'
+import { ClockError } from '../platform/nodes/server-clock.ts'
 import { type Database, StorageError, StorageWaitError } from '../platform/storage/database.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { DeclarationError } from '../protocol/fields/declaration-mistakes.ts'
@@ -16,10 +17,11 @@ import type { AppOptions } from './foundation.ts'
 
 const MESSAGE_CHARACTERS = 400
 
-/** Undefined: a later start may succeed (§18.7), or the error is a bug. */
+/** Undefined: a later start may succeed without an operator (§18.7), or the error is a bug. */
 function reasonOf(error: unknown): StartFailure['reason'] | undefined {
   if (error instanceof ConfigError) return 'configuration'
   if (error instanceof DeclarationError) return 'declaration'
+  if (error instanceof ClockError) return 'clock'
   if (error instanceof StorageWaitError || !(error instanceof StorageError)) return undefined
   return 'database'
 }

@@ -149,7 +149,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     keeper,
     publicScope,
     indexes,
-    clockDifference: createClockDifference({ db, clock: wallClock, log }),
+    clockDifference: createClockDifference({ db, clock: wallClock, log, node }),
     schema: await openSchemaCheck({ db, log, resources: service.resources }),
   }
 }

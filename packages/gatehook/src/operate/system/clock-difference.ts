@@ -1,27 +1,30 @@
 /**
- * The difference between the clock of this node and that of the database, on PostgreSQL. Nodes
- * compare times in rows: they tolerate 2 s. Above that a node warns; above 60 s it is not ready.
+ * The clock of this node against that of the database, on PostgreSQL. Nodes compare times in rows:
+ * they tolerate 2 s. Above that a node warns. Above 60 s it is not ready for writes, unless most
+ * nodes agree with it; if most agree with the database, it serves no reads either: tokens would end
+ * too early or too late. Reads alone store no time.
  */
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
-import type { Database } from '../../platform/storage/database.ts'
 import {
   CLOCK_REFUSE_MS,
-  CLOCK_WARN_MS,
-  clockDifferenceOf,
-  describeClockDifference,
-  serverClockOf,
-} from '../../platform/storage/server-check.ts'
+  describeClocks,
+  NO_DIFFERENCE,
+  readClocks,
+  selectClocks,
+} from '../../platform/nodes/server-clock.ts'
+import type { Database } from '../../platform/storage/database.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
-import type { Sql } from '../../platform/storage/sql.ts'
 import { gauge, type Metric } from '../../platform/telemetry/metric.ts'
 import type { HealthCheck } from './health.ts'
 
 export interface ClockDifference {
   /** Measures the difference with each poll of the node. */
   readonly polled: readonly PolledValue[]
-  /** Says that the node is not ready, above 60 s. */
+  /** Says that the clock of this node is wrong, above 60 s. */
   readonly check: HealthCheck
+  /** Says that one of both clocks is wrong, above 60 s, and that it may be the node's. */
+  readonly writeCheck: HealthCheck
   /** A warning for `/readyz`, above 2 s. */
   readonly warning: HealthCheck
   readonly metric: Metric
@@ -34,37 +37,44 @@ interface ClockDifferenceOptions {
   /** The clock of the machine. */
   readonly clock: Clock
   readonly log: Log
+  /** The name of this node. */
+  readonly node: string
 }
 
-export function createClockDifference({ db, clock, log }: ClockDifferenceOptions): ClockDifference {
-  let differenceMs = 0
+export function createClockDifference(options: ClockDifferenceOptions): ClockDifference {
+  const { db, clock, log, node } = options
+  let reading = NO_DIFFERENCE
   let hasWarned = false
   let sentMs = 0
-  const describeAbove = (limitMs: number) => () =>
-    Math.abs(differenceMs) > limitMs ? describeClockDifference(differenceMs) : undefined
-  const warning = describeAbove(CLOCK_WARN_MS)
-  const serverNow = serverClockOf(db)
-  const polledClock = (now: Sql): PolledValue => ({
+  const warning = () => describeClocks(reading)
+  const describeWrong = (wrong: typeof reading.wrong) => () =>
+    Math.abs(reading.differenceMs) > CLOCK_REFUSE_MS && reading.wrong === wrong
+      ? warning()
+      : undefined
+  const select = selectClocks(db, node)
+  const polledClocks = (clocks: NonNullable<typeof select>): PolledValue => ({
     select() {
       sentMs = clock.now()
-      return now
+      return clocks
     },
-    receive(databaseNow) {
-      differenceMs = clockDifferenceOf(Number(databaseNow), { sentMs, receivedMs: clock.now() })
+    receive(value) {
+      reading = readClocks(value, { sentMs, receivedMs: clock.now() })
       const sentence = warning()
+      const { differenceMs } = reading
       if (sentence && !hasWarned) log.warn({ clock_difference_ms: differenceMs }, sentence)
       hasWarned = sentence !== undefined
     },
   })
   return {
-    polled: serverNow ? [polledClock(serverNow)] : [],
-    check: describeAbove(CLOCK_REFUSE_MS),
+    polled: select ? [polledClocks(select)] : [],
+    check: describeWrong('node'),
+    writeCheck: describeWrong(undefined),
     warning,
-    leadMs: () => Math.max(0, -differenceMs),
+    leadMs: () => Math.max(0, -reading.differenceMs),
     metric: gauge(
       'gatehook_clock_difference_seconds',
       'How far the clock of the database is ahead of that of the node; negative: it is behind it.',
-      () => differenceMs / 1000,
+      () => reading.differenceMs / 1000,
     ),
   }
 }

@@ -5,7 +5,7 @@
  * until a node of that name starts, for a day at most.
  */
 import type { Database, Reader, Statement } from '../storage/database.ts'
-import { sql } from '../storage/sql.ts'
+import { type Sql, sql } from '../storage/sql.ts'
 
 export const HEARTBEAT_MS = 15_000
 /** A node that has not reported for this long ended without notice. */
@@ -32,7 +32,7 @@ export interface RunningNode {
 
 /** Why a node did not start, for operators; without secrets. */
 export interface StartFailure {
-  readonly reason: 'configuration' | 'declaration' | 'database'
+  readonly reason: 'configuration' | 'declaration' | 'database' | 'clock'
   readonly message: string
 }
 
@@ -135,6 +135,11 @@ export async function listFormerNodes(
     failure: failure === null ? null : JSON.parse(failure),
   }))
 }
+
+/** SQL of PostgreSQL for when other nodes reported last, each by its own clock: a JSON array. */
+export const lastReportsOf = (name: string): Sql =>
+  sql`(SELECT json_agg(at) FROM (SELECT MAX(seen_at) AS at FROM gh_nodes
+    WHERE ended_at IS NULL AND name <> ${name} GROUP BY name LIMIT 200) AS latest)`
 
 export const namesOf = (nodes: readonly Pick<RunningNode, 'name'>[]): string =>
   [...new Set(nodes.map(({ name }) => name))].sort().join(', ')

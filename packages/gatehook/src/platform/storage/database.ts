@@ -381,7 +381,7 @@ export class StorageError extends Error {
 
 /** The database cannot be used now; the same configuration may work later (§18.7). */
 export class StorageWaitError extends StorageError {
-  override readonly name = 'StorageWaitError'
+  override readonly name: string = 'StorageWaitError'
 }
 
 /** A table or an index cannot be created, because another one has its name. */

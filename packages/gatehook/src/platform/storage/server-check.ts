@@ -1,17 +1,10 @@
 /**
- * Checks a PostgreSQL server at start: it accepts writes, its clock agrees with the node, and it
- * has the synchronous standby that the durability requires.
+ * Checks a PostgreSQL server at start: it accepts writes, and has the synchronous standby that the
+ * durability requires. `platform/nodes/` compares its clock with that of the node.
  */
-import type { Clock } from '../../kernel/clock.ts'
 import type { DatabaseTarget } from '../../kernel/database-target.ts'
-import type { Log } from '../../kernel/log.ts'
-import { type Database, StorageError, StorageWaitError } from './database.ts'
+import { type Database, StorageWaitError } from './database.ts'
 import { raw, type Sql, sql } from './sql.ts'
-
-/** Clock difference that is reported: comparisons between nodes tolerate as much. */
-export const CLOCK_WARN_MS = 2_000
-/** Clock difference that stops the start: tokens, leases and retries would be wrong by as much. */
-export const CLOCK_REFUSE_MS = 60_000
 
 /** The ways in which a server gives up what `replica` promises (§18.3). */
 export const durabilityFaults = {
@@ -57,6 +50,18 @@ const DURABILITY_FAULT = raw(`CASE ${SYNCHRONOUS_STANDBYS.sql} WHEN '' THEN 'los
 export const durabilityFaultOf = ({ name }: Pick<Database, 'name'>): Sql | undefined =>
   name === 'postgres' ? DURABILITY_FAULT : undefined
 
+/**
+ * Whether a commit is confirmed now. It changes no row. A commit that waits while this one does not
+ * belongs to a session of the server that hangs.
+ */
+export const confirmsCommits = (db: Database): Promise<boolean> =>
+  db
+    .write((tx) => tx.run(sql`SELECT pg_logical_emit_message(true, 'gatehook', '')`))
+    .then(
+      () => true,
+      () => false,
+    )
+
 /** Settings of the server without which it loses acknowledged commits, or its pages. */
 const REQUIRED_SETTINGS = ['fsync', 'full_page_writes', 'synchronous_commit'] as const
 
@@ -78,12 +83,10 @@ export async function readCommitSettings(db: Database) {
 
 /**
  * Throws `StorageWaitError` for a standby, and for a server without the synchronous standby that
- * `durability` needs. Throws `StorageError` for a clock that differs by more than 60 s.
+ * `durability` needs.
  */
 export async function checkServer(
   db: Database,
-  clock: Clock,
-  log: Log,
   durability: DatabaseTarget['durability'] = 'local',
 ): Promise<void> {
   if (db.name !== 'postgres') return
@@ -97,14 +100,6 @@ export async function checkServer(
   if (durability === 'replica' && row!.synchronous_standbys === '') {
     throw new StorageWaitError(durabilityFaults.lost.advice)
   }
-  const sentMs = clock.now()
-  const [time] = await db.arrays(sql`SELECT ${SERVER_NOW}`)
-  const differenceMs = clockDifferenceOf(Number(time![0]), { sentMs, receivedMs: clock.now() })
-  const sentence = describeClockDifference(differenceMs)
-  if (Math.abs(differenceMs) > CLOCK_REFUSE_MS) throw new StorageError(sentence)
-  if (Math.abs(differenceMs) > CLOCK_WARN_MS) {
-    log.warn({ clock_difference_ms: differenceMs }, sentence)
-  }
 }
 
 const SERVER_NOW = raw('CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision)')
@@ -112,26 +107,3 @@ const SERVER_NOW = raw('CAST(extract(epoch FROM clock_timestamp()) * 1000 AS dou
 /** SQL of the clock of the server in epoch milliseconds; undefined for a file, which has none. */
 export const serverClockOf = ({ name }: Pick<Database, 'name'>): Sql | undefined =>
   name === 'postgres' ? SERVER_NOW : undefined
-
-/**
- * Returns how far the clock of the database is ahead of that of the node, at least: the duration of
- * the request is deducted. All in epoch milliseconds.
- */
-export function clockDifferenceOf(
-  databaseNow: number,
-  { sentMs, receivedMs }: { readonly sentMs: number; readonly receivedMs: number },
-): number {
-  const databaseMs = Math.round(databaseNow)
-  if (databaseMs > receivedMs) return databaseMs - receivedMs
-  return Math.min(0, databaseMs - sentMs)
-}
-
-/** `differenceMs`: how far the database is ahead. */
-export function describeClockDifference(differenceMs: number): string {
-  const seconds = Math.round(Math.abs(differenceMs) / 100) / 10
-  const direction = differenceMs < 0 ? 'ahead of' : 'behind'
-  return (
-    `The clock of this node is ${seconds} s ${direction} the database's. Synchronise both, for ` +
-    'example with chrony.'
-  )
-}

@@ -3,7 +3,7 @@
  * counts until one window after its last request, so no window contains more requests than the
  * limit. (Two counters weighted by time allow twice the limit around a burst.) Pure.
  */
-import { CLOCK_REFUSE_MS } from '../../platform/storage/server-check.ts'
+import { CLOCK_REFUSE_MS } from '../../platform/nodes/server-clock.ts'
 
 export interface QuotaRate {
   readonly limit: number
