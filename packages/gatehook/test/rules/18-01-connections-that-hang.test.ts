@@ -4,11 +4,15 @@ import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { type CuttableLink, openCuttableLink } from '../../../../test/rig/cuttable-link.ts'
-import { migratedUrl } from '../../../../test/rig/databases.ts'
+import { migratedUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { hasPgbouncer, startPgbouncer } from '../../../../test/rig/pgbouncer.ts'
+import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { type Caller, openService, type TestApp } from '../../../../test/rig/service.ts'
+import type { Failure } from '../../src/kernel/failure.ts'
+import { isHung } from '../../src/platform/storage/postgres-errors.ts'
 import { primaryFaults } from '../../src/platform/storage/primary-fault.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 
 const ORDER = { user_id: 1, amount: 1, currency: 'EUR' }
 
@@ -84,3 +88,31 @@ for (const isPooled of [false, true]) {
     await opened.node.app.close()
   })
 }
+
+const OPEN = "FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
+
+test('a transaction whose connection the network has lost ends at the server', async (t) => {
+  const direct = await migratedUrl(t, 'postgres')
+  const link = await openCuttableLink(direct)
+  onEnd(t, () => link.close())
+  const url = new URL(link.through(direct))
+  // The server would end it by itself after 30 s.
+  url.searchParams.set('options', '-c idle_in_transaction_session_timeout=0')
+  const db = await openForTest(t, url.href)
+  const lose = async () => {
+    await queryAsAdmin(direct, `SELECT pg_terminate_backend(pid) ${OPEN}`)
+    const change = db.write(async (tx) => {
+      await tx.run(sql`UPDATE gh_migrations SET name = name`)
+      link.strand()
+      await tx.run(sql`UPDATE gh_migrations SET name = name`)
+    })
+    return change.then(
+      () => undefined,
+      (error: unknown) => (error as Failure).detail,
+    )
+  }
+  // A server that takes 2 s to answer a probe is silent.
+  await eventually(lose, isHung)
+  const countOpen = async () => (await queryAsAdmin(direct, `SELECT pid ${OPEN}`)).length
+  await eventually(countOpen, (count) => count === 0)
+})

@@ -133,6 +133,12 @@ for (const [route, name, inject, fault] of cases) {
       () => faultOf(node),
       (named) => named === fault,
     )
+    const stranger = node.as('gh_live_0000000000000000000000000000000000000000000')
+    const refused = await eventually(
+      () => stranger.get('/admin/system'),
+      ({ body }) => body.message?.endsWith(primaryFaults[fault]),
+    )
+    assert.deepEqual([refused.status, refused.body.error], [503, 'storage_unavailable'])
     await heal()
     const isReady = ({ status }: { status: number }) => status === 200
     await eventually(() => node.get('/readyz'), isReady)

@@ -8,6 +8,7 @@ import { breath, eventually } from '../../../../test/rig/eventually.ts'
 import { type PostgresServer, queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { awaitReplay, openPair } from '../../../../test/rig/standby.ts'
+import { checkDurability } from '../../src/cli/doctor-installation.ts'
 import { openHook, pay, register } from '../webhooks/hook.ts'
 
 interface Cluster {
@@ -298,6 +299,9 @@ test('with `replica`, a frozen session of the primary is no frozen standby', asy
     await eventually(() => waiting(8), isAny)
     const readiness = async () => (await node.get('/readyz')).text
     await eventually(readiness, (text) => text.includes('"ready"'))
+    const doctor = await checkDurability({ durability: 'replica' }, node.app.db)
+    // That of a standby would come first.
+    assert.equal(doctor?.detail, 'fsync is off')
   } finally {
     process.kill(pid, 'SIGCONT')
   }

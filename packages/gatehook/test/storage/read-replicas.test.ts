@@ -4,11 +4,13 @@ import { test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { asAdmin, queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { type Caller, openService } from '../../../../test/rig/service.ts'
-import { openPair } from '../../../../test/rig/standby.ts'
+import { awaitReplay, openPair } from '../../../../test/rig/standby.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 
-const SCANS = `SELECT idx_scan + seq_scan AS scans FROM pg_stat_user_tables
-  WHERE relname = 'orders'`
+const scansOf = (table: string) => `SELECT idx_scan + seq_scan AS scans
+  FROM pg_stat_user_tables WHERE relname = '${table}'`
+const SCANS = scansOf('orders')
+const SCANS_OF_USERS = scansOf('users')
 
 test('a read uses a standby that contains all that its caller has written or seen', async (t) => {
   const { standby, url, readUrl } = await openPair(t)
@@ -61,4 +63,28 @@ test('a read uses a standby that contains all that its caller has written or see
   const { status } = await reader.get(path)
   assert.equal(status, 200, 'without its standby the primary serves the read')
   await standby.start()
+})
+
+test('a read of an unlogged table, of which the standby has no rows, is repeated', async (t) => {
+  const pair = await openPair(t)
+  let elapsedMs = 0
+  const clock = { ...wallClock, elapsedMs: () => elapsedMs }
+  const env = { GATEHOOK_DATABASE_READ_URLS: pair.readUrl }
+  const node = await openService(t, 'postgres', { url: pair.url, env, clock })
+  const reader = node.as(await node.key())
+  await node.post('/api/v2/users', { email: 'a@example.com', name: 'A' })
+  await node.post('/api/v2/orders', { user_id: 1, amount: 1, currency: 'EUR' })
+  await asAdmin(pair.url, 'ALTER TABLE orders SET UNLOGGED')
+  await awaitReplay(pair)
+  const scans = async () =>
+    Number((await queryAsAdmin(pair.readUrl, SCANS_OF_USERS).catch(() => []))[0]?.scans ?? 0)
+  const before = await scans()
+  const readBoth = async () => {
+    elapsedMs += 200
+    assert.equal((await reader.get('/api/v2/orders/1')).body.amount, 1)
+    assert.equal((await reader.get('/api/v2/users/1')).status, 200)
+    return scans()
+  }
+  await eventually(readBoth, (count) => count > before)
+  assert.equal((await reader.get('/api/v2/orders/1')).body.amount, 1)
 })

@@ -7,6 +7,7 @@ import type { Client } from 'pg'
 import type { Log } from '../../kernel/log.ts'
 import { createConnectionSource } from './connection-source.ts'
 import { TICK_MS } from './followed-connection.ts'
+import { StandbyError } from './postgres-errors.ts'
 import { createHosts } from './postgres-hosts.ts'
 import type { TimelineGuard } from './postgres-timeline.ts'
 import { SILENT_TICKS } from './server-watch.ts'
@@ -55,3 +56,27 @@ test('a silent server stays silent when the watch cuts a connection that opens',
   assert.equal(await opened, 'failed')
   assert.equal(source.fault(), 'silent')
 })
+
+const broken = (code: string) => Object.assign(new Error(code), { code })
+
+for (const [name, [first, second], fault] of [
+  ['a primary that is away', [broken('ECONNREFUSED'), new StandbyError()], 'refused'],
+  ['a network that resets connections', [new StandbyError(), broken('ECONNRESET')], 'lost'],
+  ['standbys alone', [new StandbyError(), new StandbyError()], 'standby'],
+] as const) {
+  test(`a standby beside the primary is no fault: ${name}`, async (t) => {
+    const errors: Error[] = [first, second]
+    const newClient = () => {
+      const connection = new SilentConnection()
+      const connect = () => Promise.reject(errors.shift())
+      return { connection, connect, on() {}, async end() {} } as unknown as Client
+    }
+    const hosts = createHosts('postgres://a,b/database?target_session_attrs=read-write', {})
+    const guard = { verify: async () => {} } as unknown as TimelineGuard
+    const log = { info() {}, warn() {} } as unknown as Log
+    const source = createConnectionSource({ hosts, guard, log, newClient })
+    t.after(() => source.stop())
+    await assert.rejects(source.open())
+    assert.deepEqual([errors, source.fault()], [[], fault])
+  })
+}

@@ -7,6 +7,7 @@ import { wallClock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import type {
   FollowedConnection,
+  LostSession,
   ServerAnswer,
   SessionReport,
   WatchedConnection,
@@ -16,6 +17,7 @@ import {
   isPoolFull,
   isRefusal,
   isServerFull,
+  isStandby,
   markUnopened,
   primaryFaultOf,
 } from './postgres-errors.ts'
@@ -99,6 +101,7 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
   }
   const tryHosts = async <T>(open: () => Promise<T>): Promise<T> => {
     const startMs = wallClock.elapsedMs()
+    let reason: unknown
     for (let attempt = 1; ; attempt++) {
       const host = hosts.current()
       try {
@@ -110,13 +113,15 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
         // A full server or pool is not the fault of its host, and serves connections that are open.
         if (isServerFull(error) && !isServed) lose(error)
         if (isPoolFull(error) || isServerFull(error)) throw error
+        // A standby beside a primary that is away is as it should be.
+        if (attempt === 1 || isStandby(reason)) reason = error
         hosts.moveOn(host)
         const isLast = attempt >= hosts.count || wallClock.elapsedMs() - startMs >= TRY_MS
         if (!isLast) continue
         // No connection was tried, or the watch has cut it: its probes know the fault.
         const isSilent = error instanceof SilentServerError || watches[host]!.isSilent()
         if (isServed && isRefusal(error)) refuse(error)
-        else if (!isSilent) lose(error)
+        else if (!isSilent) lose(reason)
         else if (!fault()) lose(new SilentServerError())
         markUnopened(error)
         throw error
@@ -196,6 +201,9 @@ function watchHosts(
             if (isPooled && watches.every(({ isSilent }) => isSilent())) lose(error)
           },
         }),
+      endSessions: (lost) => {
+        void endSessions(newClient({ ...config, query_timeout: ANSWER_MS }), lost)
+      },
       onHung(connections) {
         log.warn({ connections, database: hosts.label }, primaryFaults.hung)
         onHung(connections)
@@ -275,6 +283,25 @@ async function probeServer(
     if (isRefusal(error)) return {}
     onFault(error)
     return undefined
+  } finally {
+    client.connection.stream.destroy()
+  }
+}
+
+/** Ends the sessions that still wait for what the network has lost. */
+const END_SESSIONS = `SELECT pg_terminate_backend(a.pid)
+  FROM unnest($1::int[], $2::text[]) p (process, since)
+    JOIN pg_stat_activity a ON a.pid = p.process AND a.state_change::text = p.since`
+
+/** Ends sessions, which otherwise keep their locks for 30 s (`postgres-hosts.ts`). */
+async function endSessions(client: Client, lost: readonly LostSession[]): Promise<void> {
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    const processIds = lost.map(({ processId }) => processId)
+    await client.query(END_SESSIONS, [processIds, lost.map(({ since }) => since)])
+  } catch {
+    // The server ends them later.
   } finally {
     client.connection.stream.destroy()
   }

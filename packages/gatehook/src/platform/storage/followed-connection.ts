@@ -37,6 +37,13 @@ export interface SessionReport {
   readonly busyMs: number
 }
 
+/** A session whose connection hangs, and that waits for its node. */
+export interface LostSession {
+  readonly processId: number
+  /** When it began to wait. */
+  readonly since: string
+}
+
 /** The answer of a server to a probe; empty if it refused the connection. */
 export interface ServerAnswer {
   /** Reports by the process of the session. */
@@ -249,11 +256,18 @@ export class FollowedConnections {
     for (const connection of this.#all) connection.cut()
   }
 
-  /** Cuts those of the slow ones that hang, by the answer to a probe. Returns their number. */
-  cutHung(slow: readonly FollowedConnection[], answer: ServerAnswer): number {
+  /**
+   * Cuts those of the slow ones that hang, by the answer to a probe. Returns their number, and the
+   * sessions that they leave at the server.
+   */
+  cutHung(slow: readonly FollowedConnection[], answer: ServerAnswer) {
     this.#limitMs = answer.limitMs ?? this.#limitMs
     const hung = slow.filter((connection) => connection.decide(answer, this.#limitMs))
+    const lost = hung.flatMap(({ processId }): LostSession | [] => {
+      const report = processId === undefined ? undefined : answer.sessions?.get(processId)
+      return report?.state === 'waiting' ? { processId: processId!, since: report.since } : []
+    })
     for (const connection of hung) connection.cut(new HungConnectionError())
-    return hung.length
+    return { count: hung.length, lost }
   }
 }

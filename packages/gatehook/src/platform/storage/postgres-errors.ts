@@ -14,6 +14,8 @@ interface PostgresError extends Error {
   /** The schema of the constraint. */
   readonly schema?: string
   readonly constraint?: string
+  readonly table?: string
+  readonly column?: string
   readonly severity?: string
   /** The functions in which it occurred. */
   readonly where?: string
@@ -188,7 +190,7 @@ export const isPoolFull = (error: unknown): boolean => messageOf(error) === POOL
 
 const codeOf = (error: unknown): string => readText(error, 'code')
 
-type TextMember = 'code' | 'message' | 'severity' | 'where'
+type TextMember = 'code' | 'message' | 'severity' | 'where' | 'constraint' | 'table' | 'column'
 
 /** Returns a member of a value that own code has thrown; reading it can throw, too. */
 function readText(thrown: unknown, name: TextMember): string {
@@ -203,17 +205,32 @@ function readText(thrown: unknown, name: TextMember): string {
 /** Whether a server has sent the error: it has a state of five characters. */
 const hasState = (error: unknown): boolean => /^[0-9A-Z]{5}$/.test(codeOf(error))
 
-/**
- * Returns the state of an error that a server has sent, and the function that raised it; no values.
- * Undefined for any other error: own code throws `EPERM`, which looks like a state.
- */
-export function serverErrorOf(
-  error: unknown,
-): { readonly state: string; readonly raisedBy: string | undefined } | undefined {
+/** An error that a server has sent: its state and names, no values. */
+export interface ServerError {
+  readonly state: string
+  /** The function that raised it. */
+  readonly raisedBy: string | undefined
+  readonly constraint: string | undefined
+  readonly table: string | undefined
+  readonly column: string | undefined
+}
+
+const NAME = /^\S{1,128}$/
+
+/** Undefined for any other error: own code throws `EPERM`, which looks like a state. */
+export function serverErrorOf(error: unknown): ServerError | undefined {
   if (!hasState(error) || readText(error, 'severity') === '') return undefined
   const [, raisedBy] = /PL\/pgSQL function ([^\s(]{1,128})\(/.exec(readText(error, 'where')) ?? []
-  return { state: codeOf(error), raisedBy }
+  const nameOf = (member: 'constraint' | 'table' | 'column') =>
+    NAME.exec(readText(error, member))?.[0]
+  return {
+    ...{ state: codeOf(error), raisedBy },
+    ...{ constraint: nameOf('constraint'), table: nameOf('table'), column: nameOf('column') },
+  }
 }
+
+/** A column that refuses null, which a statement leaves out. */
+export const NOT_NULL = '23502'
 
 export const isConnectionLost = (error: unknown): boolean =>
   CONNECTION_LOST.has(codeOf(error)) ||
@@ -258,7 +275,8 @@ const FAULTS: readonly (readonly [(error: unknown) => boolean, PrimaryFault])[] 
   [isUnreachable, 'unreachable'],
   [isPoolerReport, 'pooler_unserved'],
   [(error) => codeOf(error) === NO_CONNECTIONS_ALLOWED, 'disallowed'],
-  [isConnectionLost, 'refused'],
+  [(error) => codeOf(error) === 'ECONNREFUSED', 'refused'],
+  [isConnectionLost, 'lost'],
 ]
 
 /** Returns the fault behind an error of a connection that did not open, or that broke. */
@@ -306,8 +324,11 @@ export const isDiskFull = (error: unknown): boolean => codeOf(error) === '53100'
 /** Whether the server met a damaged page. */
 export const isDamage = (error: unknown): boolean => DAMAGED.has(codeOf(error))
 
-/** Whether the server does not support a statement in its present state. */
-const isUnsupported = (error: unknown): boolean => codeOf(error) === '0A000'
+/**
+ * Whether the server does not support a statement in its present state: a standby has no rows of
+ * unlogged tables, for example.
+ */
+export const isUnsupported = (error: unknown): boolean => codeOf(error) === '0A000'
 
 /** Whether the transaction can be repeated. */
 export const isRetryable = (error: unknown): boolean =>

@@ -4,8 +4,8 @@
  */
 export const primaryFaults = {
   refused:
-    'The primary of the database refuses or closes connections: its server does not run. Start ' +
-    'it, or promote a standby.',
+    'The primary of the database refuses connections: its server does not run. Start it, or ' +
+    'promote a standby.',
   silent:
     'The primary of the database has not answered for 2 s: its machine is frozen or overloaded, ' +
     'or the network loses its packets.',
@@ -27,7 +27,7 @@ export const primaryFaults = {
     'NAME ALLOW_CONNECTIONS true.',
   rejected: 'The database rejects this node: the log has its reason. Correct role or address.',
   pooler_refused:
-    'The pooler at GATEHOOK_DATABASE_URL refuses or closes connections: it does not run. Start it.',
+    'The pooler at GATEHOOK_DATABASE_URL refuses connections: it does not run. Start it.',
   pooler_stuck:
     'The database answers, and its pooler does not serve this node: it hangs, or has no ' +
     'connection to the database. Its log has the reason.',
@@ -39,7 +39,9 @@ export const primaryFaults = {
   pooler_unserved:
     'The pooler has no connection to the database, and this node cannot see why: the log of the ' +
     'pooler has the reason.',
-  lost: 'The connections to the primary of the database break.',
+  lost:
+    'The connections to the primary of the database break: the network or a proxy cuts them, or ' +
+    'the server behind it does not run.',
   hung:
     'Connections to the database hang, while the database opens others: the network has lost ' +
     'them, or processes of the server are frozen. The node replaces them.',

@@ -11,7 +11,13 @@ import type { Log } from '../../kernel/log.ts'
 import type { CommitPosition } from './commit-position.ts'
 import type { Database, Reader, Statement } from './database.ts'
 import { parseLogPosition } from './log-position.ts'
-import { isConnectionLost, isServerFull, isStandby, isUnopened } from './postgres-errors.ts'
+import {
+  isConnectionLost,
+  isServerFull,
+  isStandby,
+  isUnopened,
+  isUnsupported,
+} from './postgres-errors.ts'
 import {
   createPrimaryContact,
   type PrimaryContact,
@@ -137,6 +143,7 @@ export function withReplicas(options: ReplicaOptions): {
     try {
       return await read(replica)
     } catch (error) {
+      if (isUnsupported(error)) throw storageUnavailable(error)
       if (isStorageUnavailable(error)) replica.fail(error)
       throw error
     }
@@ -192,8 +199,9 @@ export function withReplicas(options: ReplicaOptions): {
           const [read, { committed = 0n }] = [await replica.position(), request]
           return { result, position: read > committed ? read : committed }
         } catch (error) {
-          if (!isStorageUnavailable(error) || request.hasWritten) throw error
-          replica.fail(error)
+          const isOfReplica = isUnsupported(error)
+          if (request.hasWritten || !(isOfReplica || isStorageUnavailable(error))) throw error
+          if (!isOfReplica) replica.fail(error)
           return runOnPrimary(after, body)
         }
       },

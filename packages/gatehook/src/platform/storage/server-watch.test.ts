@@ -47,6 +47,7 @@ function openWatch(t: TestContext, { isPooled = false, isLimited = true }: Watch
   const watch = createServerWatch({
     isPooled,
     probe: () => new Promise((resolve) => probes.push(resolve)),
+    endSessions: (lost) => seen.push(...lost.map(({ processId }) => `${processId} ended`)),
     onHung: (count) => seen.push(`${count} hung`),
     onSilent: () => seen.push('silent'),
     onReturn: () => seen.push('answers'),
@@ -187,7 +188,8 @@ for (const state of ['waiting', 'absent'] as const) {
     await passWith(reportOf(state), SILENT_TICKS - 1)
     assert.deepEqual([seen, watch.isHanging()], [[], true], 'the first report')
     await passWith(reportOf(state), REPORTED_TICKS)
-    assert.deepEqual([seen, watch.isHanging()], [['1 hung'], false])
+    const ended = state === 'waiting' ? [`${PROCESS} ended`] : []
+    assert.deepEqual([seen, watch.isHanging()], [['1 hung', ...ended], false])
     assert.equal(connection.error?.name, 'HungConnectionError')
     assert.equal(idle.error, undefined)
   })
@@ -255,7 +257,7 @@ test('a connection does not hang while bytes arrive, or while a long message lea
   await passWith(reportOf('waiting'), 2 * SILENT_TICKS)
   assert.deepEqual(seen, [])
   await passWith(reportOf('waiting'), 2 * SILENT_TICKS)
-  assert.deepEqual(seen, ['1 hung'])
+  assert.deepEqual(seen, ['1 hung', `${PROCESS} ended`])
 })
 
 test('a connection that does not end is cut', async (t) => {
@@ -298,7 +300,7 @@ test('behind a pooler, a transaction has a process until it ends', async (t) => 
   begin()
   connection.query('SELECT 1')
   await passWith(reportOf('waiting'), REPORTED_TICKS)
-  assert.deepEqual(seen, ['1 hung'])
+  assert.deepEqual(seen, ['1 hung', `${PROCESS} ended`])
 })
 
 test('a server that refuses the probe says nothing of a session', async (t) => {

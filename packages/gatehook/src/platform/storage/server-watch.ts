@@ -7,6 +7,7 @@
 import {
   FollowedConnection,
   FollowedConnections,
+  type LostSession,
   type ServerAnswer,
   SLOW_TICKS,
   TICK_MS,
@@ -47,6 +48,8 @@ interface WatchOptions {
    * did not answer in time.
    */
   readonly probe: (processIds: readonly number[]) => Promise<ServerAnswer | undefined>
+  /** Ends sessions at the server, which keep the locks of their transactions. Never throws. */
+  readonly endSessions: (lost: readonly LostSession[]) => void
   readonly onSilent: () => void
   /** Called when connections were ended that hung: others may hang, too. */
   readonly onHung: (count: number) => void
@@ -69,7 +72,7 @@ export class SilentServerError extends Error {
 }
 
 export function createServerWatch(options: WatchOptions): ServerWatch {
-  const { isPooled, probe, onSilent, onHung, onReturn, onAnswer, onError } = options
+  const { isPooled, probe, endSessions, onSilent, onHung, onReturn, onAnswer, onError } = options
   const followed = new FollowedConnections()
   let hasAnswered = false
   let silentTicks = 0
@@ -87,8 +90,9 @@ export function createServerWatch(options: WatchOptions): ServerWatch {
     isProbing = false
     if (!answer) return
     hasAnswered = true
-    const count = followed.cutHung(slow, answer)
+    const { count, lost } = followed.cutHung(slow, answer)
     if (count > 0) onHung(count)
+    if (lost.length > 0) endSessions(lost)
   }
   const stopTicks = () => {
     clearTimeout(timer)

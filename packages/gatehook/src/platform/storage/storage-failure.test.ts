@@ -22,6 +22,15 @@ test('an error that the engine does not know has its state and function, and no 
   )
   assert.match(describeUnknownError(violation())!, /by the unique constraint\. The log/)
   assert.match(describeUnknownError(thrown(sent))!, /^PostgreSQL refused .* P0001\./)
+  const named = { ...sent, code: '23514', constraint: 'cheap', table: 'orders' }
+  assert.match(
+    describeUnknownError(thrown(named))!,
+    /^PostgreSQL .* 23514, by the constraint cheap of the table orders\. The log/,
+  )
+  const empty = { ...sent, code: '23502', column: 'shelf', table: 'orders' }
+  assert.match(describeUnknownError(thrown(empty))!, /^The column shelf of the table orders /)
+  const raised = { ...sent, code: '23502', column: 'a value', table: 'orders' }
+  assert.doesNotMatch(describeUnknownError(thrown(raised))!, /value/)
   assert.match(describeUnknownError(thrown({ errcode: 1811 }))!, /^SQLite refused .* 1811\./)
 })
 

@@ -12,6 +12,7 @@ import {
   isStandby,
   isTimeout,
   isUnopened,
+  NOT_NULL,
   primaryFaultOf,
   serverErrorOf,
 } from './postgres-errors.ts'
@@ -51,17 +52,32 @@ export function describeUnknownError(error: unknown): string | undefined {
   }
   if (error instanceof ConstraintError) {
     const name = error.index === undefined ? '' : ` ${error.index}`
-    return `The database refused a row by the ${error.kind} constraint${name}. ${message}`
+    const table = serverErrorOf(error.cause)?.table
+    const place = table === undefined ? '' : ` of the table ${table}`
+    return `The database refused a row by the ${error.kind} constraint${name}${place}. ${message}`
   }
+  if (error instanceof SchemaError) return describeSchemaError(error)
   const resultCode = resultCodeOf(error)
   if (resultCode !== undefined) {
     return `SQLite refused a statement with the code ${resultCode}. ${message}`
   }
   const sent = serverErrorOf(error)
   if (!sent) return undefined
-  const { state, raisedBy } = sent
+  const { state, raisedBy, constraint, table, column } = sent
+  if (state === NOT_NULL && table !== undefined && column !== undefined) {
+    return (
+      `The column ${column} of the table ${table} refuses a row without a value. If the ` +
+      `declaration lacks it: ALTER TABLE ${table} ALTER COLUMN ${column} DROP NOT NULL.`
+    )
+  }
   const origin = raisedBy === undefined ? 'PostgreSQL' : `The function ${raisedBy} of the database`
-  return `${origin} refused a statement with the state ${state}. ${message}`
+  const names = [
+    constraint && `the constraint ${constraint}`,
+    column && `the column ${column}`,
+    table && `the table ${table}`,
+  ].filter(Boolean)
+  const place = names.length === 0 ? '' : `, by ${names.join(' of ')}`
+  return `${origin} refused a statement with the state ${state}${place}. ${message}`
 }
 
 type IsCause = (error: unknown) => boolean
