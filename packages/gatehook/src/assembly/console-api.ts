@@ -16,6 +16,7 @@ import type { Monitoring } from '../operate/monitoring/monitoring.ts'
 import { versionNoticeRoutes } from '../operate/monitoring/version-notices.ts'
 import { searchRoute } from '../operate/search/routes.ts'
 import type { FullServer } from '../operate/system/full-server.ts'
+import type { HealthChecks } from '../operate/system/health.ts'
 import { JobLog } from '../operate/system/job-log.ts'
 import type { LockHolders } from '../operate/system/lock-holders.ts'
 import { readCertificateEnd } from '../operate/system/machine-facts.ts'
@@ -37,6 +38,7 @@ export interface ConsoleApiAssembly {
   readonly catalog: Catalog
   readonly deliveries: Pick<Deliveries, 'figures'>
   readonly readiness: Readiness
+  readonly nodeWarnings: HealthChecks
   readonly lockHolders: LockHolders
   readonly fullServer: FullServer
   readonly administration: Administration

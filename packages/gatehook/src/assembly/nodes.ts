@@ -12,7 +12,8 @@ import {
   type NodeRegistry,
 } from '../operate/monitoring/nodes.ts'
 import { createLoopMeter } from '../operate/system/event-loop.ts'
-import { reasonForOperators } from '../operate/system/health.ts'
+import { type HealthChecks, reasonForOperators } from '../operate/system/health.ts'
+import { createWarningList } from '../operate/system/node-warnings.ts'
 import type { Readiness } from '../operate/system/readiness.ts'
 import type { Deliveries } from '../outbound/deliveries/deliveries.ts'
 import { sharedOptions, sharedSecrets } from '../platform/config/describe.ts'
@@ -25,6 +26,7 @@ interface NodesAssembly {
   readonly catalog: Catalog
   readonly deliveries: Pick<Deliveries, 'figures'>
   readonly readiness: Readiness
+  readonly nodeWarnings: HealthChecks
 }
 
 interface NodesComponent extends Component {
@@ -73,13 +75,14 @@ const DIGEST_CHARACTERS = 12
 
 /** Returns the function that describes this node; `isFresh`: by the present state of its checks. */
 function nodeDescriber(
-  { config, vault, clock, serves = true, delivers = true, release = 'unknown' }: Foundation,
-  { catalog, deliveries, readiness }: NodesAssembly,
+  { config, vault, clock, log, serves = true, delivers = true, release = 'unknown' }: Foundation,
+  { catalog, deliveries, readiness, nodeWarnings }: NodesAssembly,
 ): DescribeNode {
   const since = clock.now()
   const role = serves && delivers ? 'all' : serves ? 'serve' : 'deliver'
   const measureLoop = createLoopMeter(wallClock)
   const options = sharedOptions(config)
+  const listWarnings = createWarningList(nodeWarnings, { clock, log })
   let declaration: Readonly<Record<string, string>> | undefined
   const digest = (name: string, secret: string) =>
     createHmac('sha256', vault.key('option digests'))
@@ -95,6 +98,7 @@ function nodeDescriber(
       ...{ role, since, release, queueAgeMs, inFlight, loop: measureLoop(), options, declaration },
       secrets: { keyId: vault.keyId, digests: Object.fromEntries(digests) },
       reasons: reasons.map(reasonForOperators),
+      warnings: await listWarnings(),
     }
   }
 }

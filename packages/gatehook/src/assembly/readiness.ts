@@ -17,6 +17,7 @@ import { certificateWarning } from '../operate/system/machine-facts.ts'
 import { primaryMetrics } from '../operate/system/primary-metrics.ts'
 import { createReadiness, type Readiness } from '../operate/system/readiness.ts'
 import { readinessMetrics } from '../operate/system/readiness-metrics.ts'
+import { createRoundTrip } from '../operate/system/round-trip.ts'
 import type { Metric } from '../platform/telemetry/metric.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
@@ -28,6 +29,8 @@ export interface ReadinessComponent extends Required<Pick<Component, 'metrics' |
   readonly fullServer: FullServer
   /** Faults that the node tolerates. */
   readonly warnings: HealthChecks
+  /** Those of them that no item of attention of their own names. */
+  readonly nodeWarnings: HealthChecks
 }
 
 const HELD_WARNING =
@@ -45,7 +48,7 @@ const UNAWAITED_WARNING =
   'stopped. The log names it; correct the code, and restart the node.'
 
 /** The checks that query nothing: a poll, a watch or this process knows the result. */
-const FREE = new Set(['draining', 'clock', 'primary', 'durability'])
+const FREE = new Set(['draining', 'clock', 'write_clock', 'primary', 'durability'])
 
 export function assembleReadiness(
   { db, log, clock, config, restore, primaryFault }: Foundation,
@@ -58,6 +61,13 @@ export function assembleReadiness(
   const durability = createDurability({ db, clock, durability: config.durability, log })
   const lockHolders = createLockHolders({ db, clock, log })
   const fullServer = createFullServer({ db, clock, log })
+  const roundTrip = createRoundTrip({ db, clock })
+  const nodeWarnings = {
+    clock: clockDifference.warning,
+    schema: schema.warning,
+    round_trip: roundTrip.warning,
+    rejections: () => (unawaited.total() > 0 ? UNAWAITED_WARNING : undefined),
+  }
   const read = {
     database: databaseCheck(db),
     migrations: migrationCheck(db),
@@ -67,6 +77,7 @@ export function assembleReadiness(
   }
   const write = {
     ...read,
+    write_clock: clockDifference.writeCheck,
     primary: primaryCheck(primaryFault),
     durability: durability.check,
     writes: writeCheck(db, clock),
@@ -85,20 +96,23 @@ export function assembleReadiness(
     lockHolders,
     fullServer,
     warnings: {
-      clock: clockDifference.warning,
+      ...nodeWarnings,
       certificate: certificateWarning({ file: config.tlsCert ?? undefined, clock, log }),
-      rejections: () => (unawaited.total() > 0 ? UNAWAITED_WARNING : undefined),
       locks: lockHolders.warning,
       connections: fullServer.warning,
       restore: () => (isHeld(restore.current()) ? HELD_WARNING : undefined),
     },
-    polled: [clockDifference, durability, lockHolders, fullServer].flatMap(({ polled }) => polled),
+    nodeWarnings,
+    polled: [clockDifference, durability, lockHolders, fullServer, roundTrip].flatMap(
+      ({ polled }) => polled,
+    ),
     metrics: [
       clockDifference.metric,
       ...primaryMetrics(primaryFault, db),
       durability.metric,
       lockHolders.metric,
       fullServer.metric,
+      roundTrip.metric,
       unawaitedMetric,
       ...readinessMetrics(readiness),
     ],

@@ -1,6 +1,10 @@
 /** Checks of `gatehook doctor` on the state of an installation: copy, restore, move, durability. */
 
 import { existsSync } from 'node:fs'
+import { columnUse } from '../declare/resources/schema-check.ts'
+import type { Service } from '../declare/resources/service.ts'
+import { describeUnlogged, repairUnlogged } from '../declare/resources/table-faults.ts'
+import { engineTables } from '../engine-tables.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -13,8 +17,13 @@ import { createCopyMark, markFile } from '../platform/storage/copy-mark.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { describeLockHolder, listLockHolders } from '../platform/storage/lock-holders.ts'
 import { isUnfinishedTarget, readMark } from '../platform/storage/move/mark.ts'
-import { durabilityFaults, readCommitSettings } from '../platform/storage/server-check.ts'
+import {
+  confirmsCommits,
+  durabilityFaults,
+  readCommitSettings,
+} from '../platform/storage/server-check.ts'
 import { isInstalled } from '../platform/storage/settings.ts'
+import { readTableParts } from '../platform/storage/table-parts.ts'
 import { type CheckResult, fail, ok, warn } from './doctor-checks.ts'
 
 /** Checks whether the database is the one that its service used last. */
@@ -78,13 +87,14 @@ export async function checkMove(db: Database): Promise<CheckResult> {
 
 /** Checks that the server stores commits as the configuration requires. */
 export async function checkDurability(
-  { durability }: Config,
+  { durability }: Pick<Config, 'durability'>,
   db: Database,
 ): Promise<CheckResult | undefined> {
   const settings = await readCommitSettings(db)
   if (!settings) return undefined
   const { standbys, fault, off } = settings
-  if (durability === 'replica' && fault) {
+  const isFault = fault === 'unconfirmed' ? !(await confirmsCommits(db)) : Boolean(fault)
+  if (durability === 'replica' && fault && isFault) {
     const { message, advice } = durabilityFaults[fault]
     return fail(`writes are 503: ${message}`, advice)
   }
@@ -97,6 +107,19 @@ export async function checkDurability(
   if (durability === 'local') return ok('a commit is on the disk of the primary')
   const names = `synchronous_standby_names is ${standbys}`
   return ok(standbys === null ? 'the server is a standby' : names)
+}
+
+/** Names tables that a crash of PostgreSQL empties. */
+export async function checkTables(
+  db: Database,
+  service: Service | undefined,
+): Promise<CheckResult | undefined> {
+  if (!(await isInstalled(db))) return undefined
+  const declared = Object.keys(columnUse(service?.definition.resources ?? []))
+  const tables = [...engineTables.map(({ name }) => name), ...declared]
+  const { unlogged } = await readTableParts(db, tables)
+  if (unlogged.length === 0) return ok('none is unlogged')
+  return fail(describeUnlogged(unlogged), `${repairUnlogged(unlogged)}.`)
 }
 
 /** Names the sessions for whose locks statements wait, or for whose transaction streams wait. */

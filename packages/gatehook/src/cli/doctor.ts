@@ -162,6 +162,11 @@ const table: readonly Check[] = [
     hint: DATABASE,
     inspect: onDatabase(({ config, db }) => state.checkDurability(config, db)),
   },
+  {
+    check: 'tables',
+    hint: DATABASE,
+    inspect: onDatabase(({ db, service }) => state.checkTables(db, service)),
+  },
   { check: 'locks', hint: DATABASE, inspect: onDatabase(({ db }) => state.checkLocks(db)) },
   {
     check: 'migrations',

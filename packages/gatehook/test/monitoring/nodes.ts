@@ -30,7 +30,7 @@ export function registryOf(
   const startedAt = clock.now()
   const describe = async (): Promise<NodeFacts> => ({
     ...{ role: 'all', since: startedAt, release: '0', queueAgeMs: 0, inFlight: 0 },
-    ...{ reasons: [], loop: undefined, options: {}, declaration: {} },
+    ...{ reasons: [], warnings: [], loop: undefined, options: {}, declaration: {} },
     secrets: { keyId: 'k', digests: {} },
     ...facts(),
   })

@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
+import { api } from '../../service/service.ts'
+import { checkTables } from '../../src/cli/doctor-installation.ts'
 import { engineTables } from '../../src/engine-tables.ts'
 import { adminOf, requestIdOf } from '../monitoring/admin.ts'
 
@@ -98,6 +100,18 @@ for (const [name, remove, restore, cause] of [
     'DROP TRIGGER quota ON orders',
     /^The function quota of the database refused a statement with the state P0001\./,
   ],
+  [
+    'a column that the declaration lacks requires a value',
+    'ALTER TABLE orders ADD COLUMN shelf text; ALTER TABLE orders ALTER COLUMN shelf SET NOT NULL',
+    'ALTER TABLE orders ALTER COLUMN shelf DROP NOT NULL',
+    /^The column shelf of the table orders refuses .* ALTER COLUMN shelf DROP NOT NULL\.$/,
+  ],
+  [
+    'a check of the team refuses rows',
+    'ALTER TABLE orders ADD CONSTRAINT cheap CHECK (amount < 1) NOT VALID',
+    'ALTER TABLE orders DROP CONSTRAINT cheap',
+    /^PostgreSQL refused .* 23514, by the constraint cheap of the table orders\. The log/,
+  ],
 ] as const) {
   test(`${name}: the request has the cause`, async (t) => {
     const service = await openService(t, 'postgres')
@@ -112,5 +126,49 @@ for (const [name, remove, restore, cause] of [
     assert.doesNotMatch(JSON.stringify(help), /secret/)
     await change(service, restore)
     assert.equal((await service.post('/api/v2/orders', body)).status, 201)
+  })
+}
+
+for (const [name, remove, repair] of [
+  [
+    'an unlogged table',
+    'ALTER TABLE orders SET UNLOGGED',
+    /table orders is unlogged: .* Repair it: (ALTER TABLE orders SET LOGGED)\./,
+  ],
+  [
+    'a partition that is unlogged',
+    `DO $$ BEGIN EXECUTE (SELECT 'ALTER TABLE ' || min(inhrelid::regclass::text) ||
+       ' SET UNLOGGED' FROM pg_inherits WHERE inhparent = 'gh_events'::regclass); END $$`,
+    /table gh_events_\w+ is unlogged: .* Repair it: (ALTER TABLE gh_events_\w+ SET LOGGED)\./,
+  ],
+  [
+    'a lost unique index',
+    'ALTER TABLE gh_counters DROP CONSTRAINT gh_counters_pkey',
+    /lacks the unique index gh_counters_pkey, .* again: (CREATE UNIQUE INDEX .*)\.$/,
+  ],
+] as const) {
+  test(`${name}: a warning, with the statement that repairs it [postgres]`, async (t) => {
+    const service = await openService(t, 'postgres')
+    const admin = await adminOf(service)
+    const warningsOf = async () => (await service.as(undefined).get('/readyz')).body.warnings ?? []
+    assert.deepEqual(await warningsOf(), [])
+    await change(service, remove)
+    const [warning] = await warningsOf()
+    assert.equal(warning.check, 'schema')
+    assert.doesNotMatch(warning.message, /orders|gh_/, 'any caller reads it')
+    const { health, nodes } = (await admin.get('/admin/system')).body
+    const [, statement] = repair.exec(health.warnings[0].message) ?? []
+    assert.ok(statement, health.warnings[0].message)
+    assert.equal(nodes[0].warnings[0].message, health.warnings[0].message)
+    const item = (await admin.get('/admin/attention')).body.data.find(
+      ({ kind }: { kind: string }) => kind === 'node_warning',
+    )
+    assert.deepEqual([item.severity, item.facts.check], ['bad', 'schema'])
+    assert.equal(item.facts.warnings[0].message, health.warnings[0].message)
+    const doctor = await checkTables(service.app.db, api)
+    assert.equal(doctor?.hint?.startsWith(statement) ?? false, /SET LOGGED/.test(statement))
+    await change(service, statement)
+    assert.deepEqual(await warningsOf(), [])
+    assert.equal((await checkTables(service.app.db, api))?.state, 'ok')
   })
 }

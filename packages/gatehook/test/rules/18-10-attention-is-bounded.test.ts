@@ -22,6 +22,7 @@ function openSources() {
   const reasons = [{ check: 'primary', message: 'The pooler does not run.' }]
   const own = {
     ...{ id: '1', name: 'api-1', role: 'all', state: 'not_ready', since: 0, seenAt: 0, reasons },
+    warnings: [],
     ...{ options: {}, declaration: {}, secrets: { keyId: 'k', digests: {} }, columns: {} },
   }
   const list = (): Promise<never[]> => {

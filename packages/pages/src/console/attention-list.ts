@@ -52,6 +52,7 @@ export const noticesIn = (
 
 const NODE_KINDS = [
   'node_not_ready',
+  'node_warning',
   'node_start_failed',
   'node_busy',
   'node_options_differ',

@@ -221,7 +221,7 @@ export const rowColumns = {
       ],
     },
     { name: 'role', title: 'role' },
-    { name: 'seen_at', title: 'seen', as: 'ago' },
+    { name: 'report_age_s', title: 'age of its report', as: 'seconds' },
     { name: 'release', title: 'release' },
     { name: 'since', title: 'since', as: 'time' },
     { name: 'id', title: 'id', as: 'id' },

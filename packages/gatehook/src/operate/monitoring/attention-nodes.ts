@@ -5,7 +5,7 @@ import { type AttentionKind, type AttentionSources, itemOf } from './attention-k
 import { ITEMS_MAX } from './attention-store.ts'
 import { findMissingNodes } from './missing-nodes.ts'
 import { findDifferences, type NodeDifference } from './node-differences.ts'
-import type { NodeState } from './nodes.ts'
+import type { EndedNode, NodeState } from './nodes.ts'
 import type { AttentionItem } from './operations.ts'
 
 const HOUR_MS = 3_600_000
@@ -36,12 +36,7 @@ function stateItems(nodes: readonly NodeState[], now: number): AttentionItem[] {
   for (const { id, name, role, state, seenAt, queueAgeMs, reasons, loop } of nodes) {
     const subject = { type: 'node', id, label: name }
     if (state !== 'ready') {
-      const facts = {
-        role,
-        state,
-        seen_at: isoTime(seenAt),
-        reasons: state === 'gone' ? [] : reasons,
-      }
+      const facts = { role, state, seen_at: isoTime(seenAt), reasons }
       items.push(itemOf('node_not_ready', 'bad', seenAt, { subject, facts }))
     }
     if (state !== 'gone' && loop && loop.busy >= BUSY_SHARE) {
@@ -55,6 +50,34 @@ function stateItems(nodes: readonly NodeState[], now: number): AttentionItem[] {
     }
   }
   return items
+}
+
+/** Warnings with which rows may be lost or writes fail. */
+const URGENT_WARNINGS: ReadonlySet<string> = new Set(['schema'])
+
+/** Faults that nodes tolerate, an item for each check: several nodes meet that of a database. */
+export const nodeWarnings: AttentionKind = async ({ nodes }) => {
+  const warnings = (await listRunning(nodes)).flatMap(({ name, warnings, reasons }) =>
+    warnings
+      .filter(({ message }) => !reasons.some((reason) => reason.message === message))
+      .map((warning) => ({ ...warning, node: name })),
+  )
+  return [...Map.groupBy(warnings, ({ check }) => check)].map(([check, all]) => {
+    const messages = [...Map.groupBy(all, ({ message }) => message)].slice(0, ITEMS_MAX)
+    const facts = {
+      check,
+      warnings: messages.map(([message, same]) => ({
+        message,
+        nodes: same.map(({ node }) => node).sort(),
+      })),
+    }
+    const since = Math.min(...all.map((warning) => warning.since))
+    const subject = { type: 'service', id: check, label: 'service' }
+    return itemOf('node_warning', URGENT_WARNINGS.has(check) ? 'bad' : 'warn', since, {
+      subject,
+      facts,
+    })
+  })
 }
 
 /** Nodes whose start failed, and that have not started since. */
@@ -86,12 +109,25 @@ export const missingNodes: AttentionKind = async ({ nodes }, now) => {
       ended_at: isoTime(endedAt),
       how: isKilled ? 'silent' : 'in_order',
     })),
+    message: adviceOn(missing),
   }
   // An operator puts the item off until a further node ends.
   const subject = { type: 'service', id: last.id, label: 'service' }
   // Nodes that end in order may be too many.
   const severity = missing.some(({ isKilled }) => isKilled) ? 'warn' : 'info'
   return [itemOf('nodes_missing', severity, last.endedAt, { subject, facts })]
+}
+
+/** Returns possible reasons of the ends: such nodes cannot report theirs. */
+function adviceOn(missing: readonly EndedNode[]): string {
+  const silent =
+    'Without a word: killed, its machine or network is down, or it reaches no database.'
+  const inOrder = 'In order: stopped, and not started since, or its new start reaches no database.'
+  return [
+    ...(missing.some(({ isKilled }) => isKilled) ? [silent] : []),
+    ...(missing.some(({ isKilled }) => !isKilled) ? [inOrder] : []),
+    'Such a node cannot report why: its log has the address, name or password that fails.',
+  ].join(' ')
 }
 
 /** Options and declarations that differ between nodes that run. */

@@ -33,6 +33,7 @@ import {
   differentNodes,
   failedStarts,
   missingNodes,
+  nodeWarnings,
   otherStates,
   ownState,
 } from './attention-nodes.ts'
@@ -255,6 +256,7 @@ const CURRENT: AttentionKinds = { restore: restoredData }
 const SHARED: AttentionKinds = {
   'this node': ownState,
   'other nodes': otherStates,
+  'node warnings': nodeWarnings,
   'failed starts': failedStarts,
   'held locks': heldLocks,
   connections: fullServer,

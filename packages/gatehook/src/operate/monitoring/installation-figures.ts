@@ -35,17 +35,20 @@ export type InstallationFigures = Omit<
 
 /** Reads the figures, those of the nodes once. */
 export async function readInstallation(sources: InstallationSources): Promise<InstallationFigures> {
-  const { db, store, databaseBytes, listNodes, jobs, requestLog } = sources
+  const { db, store, now, databaseBytes, listNodes, jobs, requestLog } = sources
   const nodes = await listNodes()
+  const nowMs = now()
   return {
-    nodes: nodes.map(({ id, name, role, since, seenAt, release, state, reasons }) => ({
+    nodes: nodes.map(({ id, name, role, since, seenAt, release, state, reasons, warnings }) => ({
       id,
       name,
       role,
       state,
-      reasons: state === 'gone' ? [] : [...reasons],
+      reasons: [...reasons],
+      warnings: warnings.map(({ check, message }) => ({ check, message })),
       since: isoTime(since),
       seen_at: isoTime(seenAt),
+      report_age_s: Math.max(0, Math.floor((nowMs - seenAt) / 1000)),
       release,
     })),
     node_differences: findDifferences(nodes).map(({ values, columns, ...difference }) => ({

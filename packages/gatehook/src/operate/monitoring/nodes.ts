@@ -19,6 +19,7 @@ import {
 } from '../../platform/nodes/registry.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import type { LoopUse } from '../system/event-loop.ts'
+import type { NodeWarning } from '../system/node-warnings.ts'
 import { NODE_SLOTS } from './position.ts'
 
 /** A node that ended without notice is listed for this time (§18.10). */
@@ -40,6 +41,8 @@ export interface NodeFacts {
   readonly release: string
   /** Why it is not ready; empty if it is. */
   readonly reasons: readonly { readonly check: string; readonly message: string }[]
+  /** Faults that it tolerates. */
+  readonly warnings: readonly NodeWarning[]
   /** Of its main thread; undefined until it has run for some seconds. */
   readonly loop: LoopUse | undefined
   /** How long its oldest due delivery waits for the node, and for no receiver or customer. */
@@ -110,8 +113,11 @@ const stateOf = ({ reasons }: NodeFacts): NodeState['state'] =>
 
 function withLateness(facts: NodeFacts, ageMs: number): NodeFacts {
   if (ageMs <= LATE_MS) return facts
-  const message = `The node has not reported for ${Math.floor(ageMs / 1000)} s.`
-  return { ...facts, reasons: [...facts.reasons, { check: 'report', message }] }
+  const message =
+    `The node has not reported for ${Math.floor(ageMs / 1000)} s: it hangs, was killed, or ` +
+    'reaches no database. Its log and its own /readyz have the reason.'
+  const reasons = ageMs > GONE_AFTER_MS ? [] : facts.reasons
+  return { ...facts, reasons: [...reasons, { check: 'report', message }], warnings: [] }
 }
 
 export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {

@@ -30,8 +30,13 @@ export const figures = {
             .list(unreadyReason)
             .describe('Why it is not ready, as it has reported; empty if it is.')
             .example([]),
+          warnings: b
+            .list(unreadyReason)
+            .describe('Faults that it tolerates, as it has reported.')
+            .example([]),
           since: b.time().describe('The start of the process.'),
-          seen_at: b.time().describe('Its last report.'),
+          seen_at: b.time().describe('Its last report: its state is that of then.'),
+          report_age_s: b.int(0).describe('Seconds since its last report.').example(4),
           release: b.text().describe('The release of Gatehook.').example('0.1.0'),
         })
         .named('Node')
@@ -50,7 +55,7 @@ export const figures = {
             ],
           },
           role: {},
-          seen_at: { title: 'seen', as: 'ago' },
+          report_age_s: { title: 'age of its report', as: 'seconds' },
           release: {},
           since: { as: 'time' },
           id: {},

@@ -40,8 +40,10 @@ export const probeRoutes = (
 ): Route[] => [
   implement(operations.liveness, () => respond(operations.liveness, { status: 'ok' }, NO_STORE)),
   implement(operations.readiness, async (_call, _, { for: purpose = 'write' }) => {
+    const reasons = await assess(purpose)
+    // Some of them are those that the checks have found.
     const warnings = await listUnreadyReasons(tolerated, log)
-    const body = healthOf(await assess(purpose), warnings, reasonForCallers)
+    const body = healthOf(reasons, warnings, reasonForCallers)
     const answer = respond(operations.readiness, body, NO_STORE)
     return body.status === 'ready' ? answer : { ...answer, status: 503 }
   }),

@@ -22,6 +22,11 @@ const missingNodes = (row: AttentionRow): string =>
     })
     .join(', ')
 
+const verbOf = (row: AttentionRow): string => (fact(row, 'running') === 1 ? 'runs' : 'run')
+
+const describeWarning = ({ message, nodes }: Record<string, unknown>): string =>
+  `${Array.isArray(nodes) ? nodes.join(', ') : ''}: ${message}`
+
 const differencesOf = (row: AttentionRow): string =>
   (itemsOf(row, 'differences') as unknown as readonly DifferenceFacts[])
     .map(describeDifference)
@@ -40,6 +45,11 @@ export const NODE_NOTICES: Readonly<Record<string, Words>> = {
     ),
     link,
   },
+  node_warning: {
+    word: 'Warning',
+    sentence: (row) => <>{itemsOf(row, 'warnings').map(describeWarning).join(' ')}</>,
+    link,
+  },
   node_start_failed: {
     word: 'Did not start',
     sentence: (row) => (
@@ -55,7 +65,7 @@ export const NODE_NOTICES: Readonly<Record<string, Words>> = {
     sentence: (row) => (
       <>
         Of the nodes {missingNodes(row)}, not back since;{' '}
-        <b>{count(fact(row, 'running'), 'node')}</b> {fact(row, 'running') === 1 ? 'runs' : 'run'}.
+        <b>{count(fact(row, 'running'), 'node')}</b> {verbOf(row)}. {textFact(row, 'message')}
       </>
     ),
     link,

@@ -117,7 +117,8 @@ const Nodes = ({ rows }: { readonly rows: System['nodes'] }) => (
     rows={rows}
     rowKey={({ id }) => id}
     columns={columnsOf<System['nodes'][number]>('Node', {
-      mark: ({ reasons }) => reasons.map(({ check, message }) => <Sub key={check}>{message}</Sub>),
+      mark: ({ reasons, warnings }) =>
+        [...reasons, ...warnings].map(({ check, message }) => <Sub key={check}>{message}</Sub>),
     })}
   />
 )

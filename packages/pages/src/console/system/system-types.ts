@@ -27,8 +27,13 @@ export type System = {
       readonly check: string
       readonly message: string
     }[]
+    readonly warnings: readonly {
+      readonly check: string
+      readonly message: string
+    }[]
     readonly since: string
     readonly seen_at: string
+    readonly report_age_s: number
     readonly release: string
   }[]
   readonly node_differences: readonly {

@@ -1,0 +1,64 @@
+/**
+ * How long PostgreSQL takes for a poll of the node: mostly the path between both machines. The
+ * shortest of some polls counts, since any of them may wait behind a slow statement.
+ */
+import type { Clock } from '../../kernel/clock.ts'
+import type { Database } from '../../platform/storage/database.ts'
+import { serverClockOf } from '../../platform/storage/server-check.ts'
+import type { PolledValue } from '../../platform/storage/shared-poll.ts'
+import type { Sql } from '../../platform/storage/sql.ts'
+import type { Metric } from '../../platform/telemetry/metric.ts'
+import type { HealthCheck } from './health.ts'
+
+/** Polls among which the shortest is sought: 10 s of a busy node, 50 s of an idle one. */
+const POLLS = 10
+/** A request has several round trips: it takes a second if each is longer. */
+const SLOW_MS = 100
+
+export interface RoundTrip {
+  readonly polled: readonly PolledValue[]
+  readonly warning: HealthCheck
+  readonly metric: Metric
+}
+
+interface RoundTripOptions {
+  readonly db: Pick<Database, 'name'>
+  readonly clock: Pick<Clock, 'elapsedMs'>
+}
+
+export function createRoundTrip({ db, clock }: RoundTripOptions): RoundTrip {
+  const durationsMs: number[] = []
+  let sentMs = 0
+  const shortestMs = () => (durationsMs.length < POLLS ? undefined : Math.min(...durationsMs))
+  const polledValue = (select: Sql): PolledValue => ({
+    select() {
+      sentMs = clock.elapsedMs()
+      return select
+    },
+    receive() {
+      durationsMs.push(clock.elapsedMs() - sentMs)
+      if (durationsMs.length > POLLS) durationsMs.shift()
+    },
+  })
+  const select = serverClockOf(db)
+  return {
+    polled: select ? [polledValue(select)] : [],
+    warning() {
+      const ms = shortestMs()
+      if (ms === undefined || ms < SLOW_MS) return undefined
+      return (
+        `The database takes at least ${Math.round(ms)} ms to answer this node: the network ` +
+        'between them is slow, or one of both machines is overloaded.'
+      )
+    },
+    metric: {
+      name: 'gatehook_database_round_trip_seconds',
+      help: `The shortest of the last ${POLLS} round trips to PostgreSQL.`,
+      type: 'gauge',
+      read() {
+        const ms = shortestMs()
+        return ms === undefined ? [] : [{ value: ms / 1000 }]
+      },
+    },
+  }
+}
