@@ -25,13 +25,14 @@ export interface OperatorRow extends Row {
 
 export const EMAIL_INDEX = 'gh_operators_folded'
 
+const SELECT_OPERATORS = sql`SELECT id, email, folded, password, role, disabled, created_at,
+  issuer, totp, totp_pending, totp_step FROM gh_operators`
+
 const byFoldedEmail = (folded: string) =>
-  sql`SELECT id, email, folded, password, role, disabled, created_at, issuer, totp, totp_pending,
-    totp_step FROM gh_operators WHERE folded = ${folded} AND issuer IS NULL`
+  sql`${SELECT_OPERATORS} WHERE folded = ${folded} AND issuer IS NULL`
 
 export const lockOperatorById = (tx: Tx, id: string) =>
-  tx.lock<OperatorRow>(sql`SELECT id, email, folded, password, role, disabled, created_at, issuer,
-    totp, totp_pending, totp_step FROM gh_operators WHERE id = ${id}`)
+  tx.lock<OperatorRow>(sql`${SELECT_OPERATORS} WHERE id = ${id}`)
 
 /** Locks the operator of an address, who signs in by a password, or of an id. */
 export const lockNamedOperator = (tx: Tx, name: string) =>
@@ -39,9 +40,7 @@ export const lockNamedOperator = (tx: Tx, name: string) =>
 
 /** Locks the operator of an identity at a provider. */
 export const lockIdentity = (tx: Tx, { issuer, subject }: ProviderIdentity) =>
-  tx.lock<OperatorRow>(sql`SELECT id, email, folded, password, role, disabled, created_at, issuer,
-    totp, totp_pending, totp_step FROM gh_operators
-    WHERE issuer = ${issuer} AND subject = ${subject}`)
+  tx.lock<OperatorRow>(sql`${SELECT_OPERATORS} WHERE issuer = ${issuer} AND subject = ${subject}`)
 
 export const updateIdentity = (
   tx: Tx,

@@ -45,9 +45,13 @@ export interface AccountRow extends CredentialRow {
 /** The unique index of sign-in names. */
 export const USERNAME_INDEX = 'gh_people_names'
 
-const account = `SELECT p.resource, p.id, p.scope, p.customer, p.mode, p.name, p.username,
-  p.folded, p.namespace, p.password, p.role, p.scopes, p.disabled, p.confirmed, p.revision,
-  p.created_at, c.suspended, c.limits, c.external_id
+const COLUMN_NAMES = [
+  ...['resource', 'id', 'scope', 'customer', 'mode', 'name', 'username', 'folded', 'namespace'],
+  ...['password', 'role', 'scopes', 'disabled', 'confirmed', 'revision', 'created_at'],
+]
+const COLUMNS = COLUMN_NAMES.join(', ')
+const account = `SELECT ${COLUMN_NAMES.map((name) => `p.${name}`).join(', ')},
+    c.suspended, c.limits, c.external_id
   FROM gh_people p JOIN ${customerOf('p.customer')} WHERE p.resource = ?`
 const byName = prepareStatement(`${account} AND p.namespace = ? AND p.folded = ?`)
 const byId = prepareStatement(`${account} AND p.id = ?`)
@@ -58,8 +62,6 @@ export const findByName = (from: Reader, resource: string, namespace: number, fo
 export const findById = (from: Reader, resource: string, id: number) =>
   from.get<AccountRow>(byId([resource, id]))
 
-const COLUMNS = `resource, id, scope, customer, mode, name, username, folded, namespace, password,
-  role, scopes, disabled, confirmed, revision, created_at`
 const credential = prepareStatement(
   `SELECT ${COLUMNS} FROM gh_people WHERE resource = ? AND id = ?`,
 )

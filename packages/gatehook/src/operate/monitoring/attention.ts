@@ -53,7 +53,7 @@ const VERSION_ENDS_WITHIN_MS = 90 * DAY_MS
 const VERSION_CALLED_WITHIN_MS = 30 * DAY_MS
 /** An endpoint that was disabled earlier needs no attention any more. */
 const DISABLED_WITHIN_MS = 30 * DAY_MS
-const REUSE_WITHIN_MS = DAY_MS
+const OPERATION_WITHIN_MS = DAY_MS
 /** Server errors: their share, the period, and the requests from which a share is meaningful. */
 const ERRORS_SHARE = 0.01
 const ERRORS_PERIOD_MS = 15 * 60_000
@@ -130,37 +130,26 @@ const endingVersions: AttentionKind = async ({ db, versions }, now) => {
   return items
 }
 
-/** Reuses of refresh tokens that are listed, the latest. */
-const REUSES_MAX = 20
+/** Audited operations of one kind that are listed, the latest. */
+const OPERATIONS_MAX = 20
 
-const reusedTokens: AttentionKind = async ({ db }, now) => {
-  const rows = await listAudited(db, {
-    action: 'token.reuse_detected',
-    sinceId: lowestIdAt('aud_', now - REUSE_WITHIN_MS),
-    limit: REUSES_MAX,
-  })
-  return rows.map(({ target, at, actor_id }) =>
-    itemOf('token_reuse', 'bad', at, {
-      subject: { type: 'session', id: target, label: target },
-      facts: { actor: actor_id },
-    }),
-  )
-}
+/** Returns the kind of operations of the last day, about their targets. */
+const auditedKind =
+  (action: string, kind: string, type: string): AttentionKind =>
+  async ({ db }, now) => {
+    const sinceId = lowestIdAt('aud_', now - OPERATION_WITHIN_MS)
+    const rows = await listAudited(db, { action, sinceId, limit: OPERATIONS_MAX })
+    return rows.map(({ target, at, actor_id }) =>
+      itemOf(kind, 'bad', at, {
+        subject: { type, id: target, label: target },
+        facts: { actor: actor_id },
+      }),
+    )
+  }
 
-/** Uses of the sign-in for emergencies (§16.9), the latest. */
-const breakGlass: AttentionKind = async ({ db }, now) => {
-  const rows = await listAudited(db, {
-    action: 'operator.break_glass',
-    sinceId: lowestIdAt('aud_', now - REUSE_WITHIN_MS),
-    limit: REUSES_MAX,
-  })
-  return rows.map(({ target, at, actor_id }) =>
-    itemOf('operator_break_glass', 'bad', at, {
-      subject: { type: 'operator', id: target, label: target },
-      facts: { actor: actor_id },
-    }),
-  )
-}
+const reusedTokens = auditedKind('token.reuse_detected', 'token_reuse', 'session')
+/** The sign-in for emergencies (§16.9). */
+const breakGlass = auditedKind('operator.break_glass', 'operator_break_glass', 'operator')
 
 /** Set-backs of the audit chain that are listed, the latest, for this time. */
 const SET_BACKS_MAX = 5
