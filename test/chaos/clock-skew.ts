@@ -1,10 +1,19 @@
 /** Clocks of nodes that differ from that of the database, by libfaketime. */
 import { existsSync, globSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { createDatabase, type PostgresServer, startPostgres } from '../rig/postgres.ts'
 import type { ChaosContext, ChaosCounts, ChaosScenario } from './scenario.ts'
-import { type Faults, needHaproxy, requireNoFailure, runUnderLoad } from './under-load.ts'
+import {
+  auditFault,
+  type Faults,
+  needHaproxy,
+  requireNoFailure,
+  runUnderLoad,
+  SETTINGS,
+} from './under-load.ts'
 
 const [LIBRARY] = globSync('/usr/lib/*/faketime/libfaketimeMT.so.1').filter(existsSync)
 
@@ -15,6 +24,7 @@ const SKEWED_MS = 6_000
 const READY_MS = 2_000
 
 const NOT_READY = /readyz 503: clock/
+const DATABASE_IS_WRONG = /attention: .*node_warning.*The clock of the database's machine/
 const IN_ATTENTION = /attention: bad node_not_ready.*clock/
 
 /** The wall clock of a node, in seconds beside that of the machine; its timers are not changed. */
@@ -111,6 +121,49 @@ async function jumpAnHour(context: Faults): Promise<string[]> {
   return faults
 }
 
+/** Starts a server whose wall clock is that of a file; its user has to read it. */
+async function startWithClock(file: string): Promise<PostgresServer> {
+  const { FAKETIME: _, ...library } = ahead(0)
+  const environment = { ...library, FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1' }
+  Object.assign(process.env, environment)
+  try {
+    return await startPostgres(SETTINGS)
+  } finally {
+    for (const name of Object.keys(environment)) delete process.env[name]
+  }
+}
+
+/** The clock of the database's machine advances by ten minutes: nodes agree, and go on. */
+async function jumpDatabase(context: ChaosContext): Promise<ChaosCounts> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehook-clock-'))
+  await chmod(folder, 0o755)
+  const file = join(folder, 'faketime')
+  await writeFile(file, '+0\n')
+  const server = await startWithClock(file)
+  try {
+    const databaseUrl = await createDatabase(server.url)
+    const world = { databaseUrl, booksUrl: () => databaseUrl }
+    return await auditFault(context, world, async ({ cluster, load, witness, expect }) => {
+      load.markFault()
+      await writeFile(file, '+600\n')
+      await witness.until(DATABASE_IS_WRONG)
+      await load.recovery()
+      for (const { url } of cluster.nodes) {
+        const { status, text } = await readReadiness(url)
+        expect(status === 200, `a node is not ready: ${text}`)
+      }
+      await cluster.end(0, 'SIGTERM')
+      await cluster.replace(0)
+      await load.recovery()
+      await writeFile(file, '+0\n')
+      await pause(MEASURED_MS)
+    })
+  } finally {
+    await server.stop()
+    await rm(folder, { recursive: true })
+  }
+}
+
 const onClocks =
   (inject: (faults: Faults) => Promise<string[]>) =>
   async (context: ChaosContext): Promise<ChaosCounts> => {
@@ -147,5 +200,14 @@ export const clockFaults: readonly ChaosScenario[] = [
     words: [NOT_READY, /log of node1: .*clock/],
     missing,
     run: async (context) => requireNoFailure(await onClocks(jumpAnHour)(context)),
+  },
+  {
+    name: 'clock-of-the-database',
+    title: "the clock of the database's machine advances by ten minutes, and returns",
+    groups: ['operate'],
+    nodes: [2],
+    words: [DATABASE_IS_WRONG, /log of node1: .*clock of the database's machine/],
+    missing,
+    run: async (context) => requireNoFailure(await jumpDatabase(context)),
   },
 ]
