@@ -83,11 +83,12 @@ function filterParameters(name: string, spec: FieldSpec): JsonSchema[] {
   // Lists accept ranges of every column; the document omits those without a meaning.
   const operators = operatorRows
     .filter(([operator, { isRange }]) => !(isRange && isUnordered) && !OWN_WORDS.has(operator))
-    .map(([operator, { words }]) => {
+    .map(([operator, { words, isList }]) => {
       const description = `\`${name}\` ${words}.${scope}`
-      return operator === 'in'
-        ? inQuery(`${name}[in]`, listOf(value), `${description} ${LIST_WORDS}`, separated)
-        : inQuery(`${name}[${operator}]`, value, description)
+      const parameter = `${name}[${operator}]`
+      return isList
+        ? inQuery(parameter, listOf(value), `${description} ${LIST_WORDS}`, separated)
+        : inQuery(parameter, value, description)
     })
   const isNull = `Whether \`${name}\` ${OPERATORS.null.words}.${scope}`
   return [

@@ -10,7 +10,7 @@ import { isPlainObject } from '../../protocol/fields/reading.ts'
 import { Query } from '../../protocol/http/query.ts'
 import { keysOf } from '../../protocol/lists/anchors.ts'
 import type { Key } from '../../protocol/lists/cursor.ts'
-import { operatorRows } from '../../protocol/lists/filter.ts'
+import { operatorRows, takesList } from '../../protocol/lists/filter.ts'
 import { type ListRequest, parseListQuery } from '../../protocol/lists/grammar.ts'
 import {
   createWalk,
@@ -72,7 +72,7 @@ function parametersOf(
     if (!OPERATORS.includes(name) || name === 'eq') {
       throw mistakeIn(fields.definition, `${field}: there is no operator ${name}`)
     }
-    if (name === 'in') {
+    if (takesList(name)) {
       const texts = (value as readonly unknown[]).map((item) => textOf(fields, field, item))
       return [parameter, valueListText(texts)]
     }

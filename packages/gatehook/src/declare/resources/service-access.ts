@@ -2,7 +2,7 @@
 
 import type { CreateOf, Field, Fields, RowOf } from '../../protocol/fields/fields.ts'
 import type { FieldWrite } from '../../protocol/fields/spec.ts'
-import type { ValueOperator } from '../../protocol/lists/filter.ts'
+import type { ListOperator, ValueOperator } from '../../protocol/lists/filter.ts'
 import type { ActionCreateOf, ActionInput } from './action.ts'
 import type { RelatedPath } from './list-options.ts'
 import type { OwnPrincipal } from './own-principal.ts'
@@ -44,7 +44,8 @@ interface KeyOption {
 type Condition<V> =
   | V
   | ({ readonly [O in ValueOperator]?: NonNullable<V> } & {
-      readonly in?: readonly NonNullable<V>[]
+      readonly [O in ListOperator]?: readonly NonNullable<V>[]
+    } & {
       readonly null?: boolean
       readonly prefix?: string
       readonly contains?: string

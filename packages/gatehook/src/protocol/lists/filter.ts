@@ -22,6 +22,8 @@ interface FilterOperator {
   readonly selects: string
   /** Whether it compares the order of values. */
   readonly isRange?: true
+  /** Whether it takes several values, separated by commas. */
+  readonly isList?: true
 }
 
 /** The operators in brackets; `eq` has the bare name. */
@@ -55,12 +57,22 @@ export const OPERATORS = {
     sql: 'IN',
     words: 'is one of these values',
     selects: 'any of several values, separated by commas',
+    isList: true,
   },
   null: { sql: 'IS NULL', words: 'is null', selects: '`true`: null; `false`: any other value' },
 } as const satisfies Readonly<Record<string, FilterOperator>>
 
+type OperatorName = keyof typeof OPERATORS
+/** The operators that compare with several values. */
+export type ListOperator = {
+  [O in OperatorName]: (typeof OPERATORS)[O] extends { readonly isList: true } ? O : never
+}[OperatorName]
 /** The operators that compare with one value, and have brackets. */
-export type ValueOperator = Exclude<keyof typeof OPERATORS, 'eq' | 'in' | 'null'>
+export type ValueOperator = Exclude<OperatorName, ListOperator | 'eq' | 'null'>
+
+/** Whether an operator compares with several values. */
+export const takesList = (operator: string): operator is ListOperator =>
+  operatorRows.some(([name, { isList }]) => name === operator && isList === true)
 
 /** The operators with their rows. */
 export const operatorRows: readonly (readonly [name: string, FilterOperator])[] =
@@ -70,7 +82,7 @@ export const operatorRows: readonly (readonly [name: string, FilterOperator])[] 
  * `filled` is `[null]=false`; `holds` is a part of a text, or a key of metadata with a value;
  * `same` is the value of another row as it sorts, or null for none in reach.
  */
-type Operator = keyof typeof OPERATORS | 'filled' | 'holds' | 'same'
+type Operator = OperatorName | 'filled' | 'holds' | 'same'
 
 export interface Filter {
   readonly column: string
@@ -116,12 +128,13 @@ export function readFilter(
     throw parameterFailure('invalid_parameter', parameter, problem)
   }
   if (operator === 'null') return readNullFilter(parameter, text, listColumn)
-  const parts = operator === 'in' ? readValueList(parameter, text) : [text]
+  const isList = takesList(operator)
+  const parts = isList ? readValueList(parameter, text) : [text]
   const values = parts.map((part) => readValue(parameter, part, listColumn))
   const filter = { column, operator: operator as Operator, values }
   const { between } = cellOf(listColumn)
   const exact = between ? exactFilter(filter, parts, parameter, between) : filter
-  return operator === 'in' ? { ...exact, values: [...new Set(exact.values)].sort() } : exact
+  return isList ? { ...exact, values: [...new Set(exact.values)].sort() } : exact
 }
 
 /** Returns the simplest filter by each name: `email`, or `name[contains]`. */

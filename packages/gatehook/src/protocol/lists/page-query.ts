@@ -21,7 +21,7 @@ import {
 } from '../../platform/storage/sql.ts'
 import { ownerCondition, relatedColumnsIn } from './collection.ts'
 import type { Key } from './cursor.ts'
-import { type Filter, OPERATORS } from './filter.ts'
+import { type Filter, OPERATORS, takesList } from './filter.ts'
 import { relatedCondition, relatedValue } from './related.ts'
 import {
   columnOf,
@@ -381,6 +381,6 @@ export function conditionOf(walk: Walk, at: number, compared: Sql): Sql {
   if (operator === 'same') {
     return values.length === 0 ? sql`${compared} IS NULL` : sql`${compared} = ${operands[0]}`
   }
-  const operand = operator === 'in' ? sql`(${join(operands)})` : sql`${operands[0]}`
+  const operand = takesList(operator) ? sql`(${join(operands)})` : sql`${operands[0]}`
   return sql`${compared} ${raw(OPERATORS[operator].sql)} ${operand}`
 }
