@@ -78,7 +78,7 @@ test('options and declarations that differ are listed with their nodes', async (
   await page.goto(`${stage.url}/console/system`)
   const rowOf = (name: string) => page.locator('main tbody tr', { hasText: name })
   await rowOf('GATEHOOK_TRUST_PROXY').getByText('api-2, api-3: 10.0.0.0/8').first().waitFor()
-  await rowOf('orders').getByText('price', { exact: true }).waitFor()
+  await rowOf('orders').getByText('price', { exact: true }).last().waitFor()
   await assertAccessible(page, 'different nodes')
 })
 
