@@ -264,7 +264,7 @@ export interface BodyOptions {
   readonly options: readonly CommandOption[]
   /** Reads a command line. Throws `UsageError`. */
   readonly read: (input: Pick<Input, 'options'>) => BodyDraft
-  /** Returns the option of the member at a pointer, with an item of its list. */
+  /** Returns the option of the member at a pointer. */
   readonly optionAt: (pointer: string) => string | undefined
 }
 

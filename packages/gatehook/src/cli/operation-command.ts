@@ -4,7 +4,13 @@
  */
 import type { OperationData } from '../protocol/http/operation-data.ts'
 import { type Api, ApiError, declaredScopes } from './api.ts'
-import { type BodyDraft, type BodyJson, type BodyWords, bodyOptions } from './body-options.ts'
+import {
+  type BodyDraft,
+  type BodyJson,
+  type BodyOptions,
+  type BodyWords,
+  bodyOptions,
+} from './body-options.ts'
 import type {
   ActionSpec,
   CommandDescription,
@@ -88,7 +94,7 @@ export function operationCommand<T = JsonBody>(
         return resultOf ? resultOf(reply, id) : reply
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
-        throw explain(inOptions(error, fields.optionAt), api)
+        throw explain(inOptions(error, fields.optionAt, body), api)
       }
     },
   })
@@ -104,14 +110,21 @@ const nothingChanges = (options: readonly CommandOption[]): UsageError =>
       .join(', ')}.`,
   )
 
+/** Returns the text of an item of a list, to which a pointer ends. */
+function itemAt(pointer: string, json: BodyJson): string {
+  const names = pointer.split('/').slice(1)
+  const value = names.reduce<unknown>((inner, name) => (inner as BodyJson | null)?.[name], json)
+  return /^\d+$/.test(names.at(-1) ?? '') && typeof value === 'string' ? ` "${value}"` : ''
+}
+
 /** Returns the error with the options in place of the members of the body. */
-function inOptions(error: ApiError, optionAt: (pointer: string) => string | undefined): ApiError {
+function inOptions(error: ApiError, optionAt: BodyOptions['optionAt'], json: BodyJson): ApiError {
   const { body, status } = error.response
   const mistakes: readonly JsonBody[] = body?.errors ?? []
   if (mistakes.length === 0) return error
   const errors = mistakes.map(({ pointer = '', ...mistake }) => ({
     ...mistake,
-    pointer: optionAt(pointer) ?? pointer,
+    pointer: optionAt(pointer)?.concat(itemAt(pointer, json)) ?? pointer,
   }))
   return new ApiError(messagesOf({ errors }, status), error.exit, error.response)
 }

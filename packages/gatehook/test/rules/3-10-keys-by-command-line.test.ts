@@ -66,9 +66,12 @@ test('an invalid key is rejected before anything is written', async (t) => {
     [['--name', 'x'], /Missing: --scopes, of admin /],
     [
       ['--name', 'x', '--scopes', 'event:read'],
-      /--scopes must be one of .*; did you mean events:read\?/,
+      /--scopes "event:read" must be one of .*; did you mean events:read\?/,
     ],
-    [['--name', 'x', '--scopes', 'admin', '--mode', 'test'], /--scopes is only for live keys/],
+    [
+      ['--name', 'x', '--scopes', 'admin', '--mode', 'test'],
+      /--scopes "admin" is only for live keys/,
+    ],
     [['--name', 'x', '--scopes', 'admin', '--expires', 'soon'], /--expires must be an ISO 8601/],
   ]
   for (const [args, sentence] of invalid) {
