@@ -72,6 +72,11 @@ eachService('both revisions have the same tools, without a session', async ({ po
   const initialized = await post('/mcp', initialize)
   assert.equal(initialized.body.result.protocolVersion, '2025-11-25')
   assert.match(initialized.body.result.instructions, /untrusted/)
+  const older = { ...initialize, params: { ...initialize.params, protocolVersion: '2025-06-18' } }
+  const answer = await post('/mcp', older)
+  assert.equal(answer.body.result.protocolVersion, '2025-11-25')
+  const header = { 'mcp-protocol-version': '2025-06-18' }
+  assert.equal((await post('/mcp', message('tools/list'), header)).status, 400)
   assert.equal(initialized.headers['mcp-session-id'], undefined)
   const notice = { jsonrpc: '2.0', method: 'notifications/initialized' }
   assert.equal((await post('/mcp', notice)).status, 202)
