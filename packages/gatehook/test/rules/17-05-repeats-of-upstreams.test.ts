@@ -82,7 +82,8 @@ const failures: Readonly<Record<string, Parameters<typeof openUpstream>[1]>> = {
   'a broken connection': (_, response) => void response.destroy(),
   'a 5xx': replyJson(503, {}),
   'a redirect after an effect': replyJson(303, {}, { location: '/base/elsewhere' }),
-  'half an answer': (_, response) => void response.writeHead(200, { 'content-length': 9 }).end('h'),
+  'half an answer': (_, response) =>
+    void response.writeHead(200, { 'content-length': 9 }).write('h', () => response.destroy()),
 }
 
 for (const [failure, respond] of Object.entries(failures)) {
