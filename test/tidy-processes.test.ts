@@ -7,7 +7,7 @@ import { LONG, planOf } from './rig/plan.ts'
 import { PROCESS_RULES } from './tidy-exceptions.ts'
 
 const root = join(import.meta.dirname, '..')
-const { shared, alone, long } = planOf()
+const { shared, commands, alone, long } = planOf()
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
 const RULE = /\/rules\/(\d+)-(\d+)-/
@@ -22,7 +22,7 @@ const rulesOf = (files: readonly string[]): Set<string> =>
   )
 
 test('npm test has a file of each rule that one process can show', () => {
-  const fast = rulesOf([...shared, ...alone])
+  const fast = rulesOf([...shared, ...commands, ...alone])
   const missing = [...rulesOf(long)].filter((rule) => !fast.has(rule))
   assert.deepEqual(missing.sort(), PROCESS_RULES, 'the list only shrinks')
 })
@@ -32,14 +32,14 @@ test('npm test leaves out what starts programs, directly or by another file of t
   assert.ok(long.includes(`${rules}/2-04-signals-drain.test.ts`), 'by cli/process.ts')
   assert.ok(long.includes(`${rules}/18-04-a-full-disk.test.ts`), 'by a database server of its own')
   assert.ok(long.includes('test/chaos/kill.test.ts'), 'by the module that it tests')
-  assert.ok(shared.includes(`${rules}/12-03-usage-is-exit-2.test.ts`), 'commands share a process')
+  assert.ok(commands.includes(`${rules}/12-03-usage-is-exit-2.test.ts`), 'commands share a process')
   assert.ok(shared.length > 500, `${shared.length} files`)
 })
 
 test('files that share a process change nothing of it', () => {
   assert.ok(alone.includes('packages/gatehook/test/embedded/open-app.test.ts'), 'process.env')
   assert.ok(alone.includes('packages/gatehook/test/rules/11-04-parsers-are-linear.test.ts'))
-  for (const path of shared) {
+  for (const path of [...shared, ...commands]) {
     const changes = /\bprocess\.(chdir|umask|exit)\(|^ *(globalThis\.\w+|process\.exitCode) *=[^=]/m
     assert.equal(changes.exec(read(path))?.[0], undefined, path)
   }

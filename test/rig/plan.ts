@@ -55,6 +55,8 @@ const startsProgram = (path: string): boolean =>
 export interface Plan {
   /** Files that share processes. */
   readonly shared: readonly string[]
+  /** Files that share processes, and one process for their commands. */
+  readonly commands: readonly string[]
   /** Files with a process each: they change what belongs to a whole process. */
   readonly alone: readonly string[]
   /** Files with a process each that `npm test` leaves out. */
@@ -74,5 +76,5 @@ export function planOf(
     else if (reached.includes(COMMANDS)) commands.push(path)
     else shared.push(path)
   }
-  return { shared: [...shared, ...commands], alone, long }
+  return { shared, commands, alone, long }
 }

@@ -17,20 +17,21 @@ const root = join(import.meta.dirname, '../..')
 const urlOf = (path: string): string => pathToFileURL(join(root, path)).href
 
 /** Bounds the memory and the databases of a process. */
-const GROUP_FILES = 24
+const GROUP_FILES = 48
 /** Of each test, and of each hook. */
 const TIMEOUT_MS = 300_000
 /** The server of the tests has 300 connections. */
 const PROCESSES_MAX = 4
 
-/** Writes the module of each group, and returns their paths. */
-function writeGroups(files: readonly string[], folder: string): string[] {
+/** The files of a folder are in different groups: no process takes much longer than the others. */
+function groupsOf(files: readonly string[]): string[][] {
   const count = Math.ceil(files.length / GROUP_FILES)
-  return Array.from({ length: count }, (_, n) => {
-    const group = files.slice(
-      Math.floor((n * files.length) / count),
-      Math.floor(((n + 1) * files.length) / count),
-    )
+  return Array.from({ length: count }, (_, n) => files.filter((_, at) => at % count === n))
+}
+
+/** Writes the module of each group, and returns their paths. */
+function writeGroups(groups: readonly string[][], folder: string): string[] {
+  return groups.map((group, n) => {
     const path = join(folder, `group-${n + 1}.mjs`)
     const entries = JSON.stringify(group.map((file) => [file, urlOf(file)]))
     const lines = [`import { defineFiles } from '${urlOf('test/rig/group.ts')}'`]
@@ -53,12 +54,14 @@ const isNamed = positionals.length > 0
 const plan = planOf(isNamed ? filesOf(positionals) : undefined)
 const isDeep = values.all || isNamed
 const own = [...plan.alone, ...(isDeep ? plan.long : [])]
-if (plan.shared.length + own.length === 0) throw new Error(`no file matches ${positionals}`)
+const { shared, commands } = plan
+if ([...shared, ...commands, ...own].length === 0) throw new Error(`no file matches ${positionals}`)
 if (!isDeep) process.env.GATEHOOK_TEST_SLICE = '1'
 
 await globalSetup()
-const groups = writeGroups(plan.shared, process.env.GATEHOOK_TEST_MODULES!)
-console.log(`${plan.shared.length} files share ${groups.length} processes`)
+const grouped = [...groupsOf(commands), ...groupsOf(shared)]
+const groups = writeGroups(grouped, process.env.GATEHOOK_TEST_MODULES!)
+console.log(`${grouped.flat().length} files share ${groups.length} processes`)
 console.log(`${own.length} files have a process each`)
 if (!isDeep) console.log(`${plan.long.length} files run in \`npm run test:all\` only`)
 
