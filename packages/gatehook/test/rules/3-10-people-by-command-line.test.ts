@@ -66,7 +66,7 @@ test('invalid input is rejected with its reason, and no person is created', asyn
     ],
     ['correct horse', ['password', '77'], 1, /There is no person 77/],
     ['', ['disable', '77', '--mode', 'sandbox'], 2, /expected live or test/],
-    ['', ['update', '1'], 2, /--role or --scopes/],
+    ['', ['update', '1'], 2, /Name what changes: --role, --scopes/],
   ]
   for (const [input, args, exit, sentence] of invalid) {
     const result = await gatehook({ ...place, input }, 'users', ...args)
