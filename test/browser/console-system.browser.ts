@@ -5,6 +5,8 @@ import { assertAccessible, openConsoleStage } from './console-stage.ts'
 
 const stage = await openConsoleStage({ GATEHOOK_TEST_CLOCK: '1' })
 
+const UNLOGGED = 'The table orders is unlogged.'
+
 test('a node that is not ready has the sentence of each failed check', async (t) => {
   const page = await stage.signedIn(t)
   const reasons = [
@@ -96,17 +98,22 @@ test('notices name nodes that ended, failed to start, or differ', async (t) => {
   ]
   const differences = [{ name: 'GATEHOOK_OPERATORS_CLIENT_SECRET', values, columns: [] }]
   const message = 'The master secret does not fit the database.'
+  const nodes = ['api-1', 'api-2']
   const data = [
     item('node_start_failed', 'bad', { reason: 'configuration', message }),
     item('node_options_differ', 'warn', { differences }),
-    item('nodes_missing', 'warn', { running: 1, ended }),
+    item('nodes_missing', 'warn', { running: 1, ended, message: 'Its log has the reason.' }),
+    item('node_warning', 'bad', { check: 'schema', warnings: [{ message: UNLOGGED, nodes }] }),
   ]
   const json = { data, delayed: 0, next_cursor: null, has_more: false }
   await page.route('**/admin/attention', (route) => route.fulfill({ json }))
   await page.goto(`${stage.url}/console/overview`)
   const notices = page.locator('main')
   await notices.getByText(/api-2 failed to start .*: The master secret does not fit/).waitFor()
-  await notices.getByText(/one reported last .*, not back since; 1 node runs/).waitFor()
+  await notices
+    .getByText(/one reported last .*, not back since; 1 node runs\. Its log has/)
+    .waitFor()
+  await notices.getByText(`api-1, api-2: ${UNLOGGED}`).waitFor()
   await notices.getByText(/api-1: another secret, api-2: another secret/).waitFor()
   await assertAccessible(page, 'notices of nodes')
 })
