@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { folderOfDatabases } from './memory.ts'
 import { writeModuleStore } from './module-store.ts'
-import { type PostgresServer, startPostgres } from './postgres.ts'
+import { createDatabase, type PostgresServer, startPostgres } from './postgres.ts'
 import { createTemplateDatabase, createTemplateFile } from './templates.ts'
 
 let server: PostgresServer | undefined
@@ -20,6 +20,12 @@ export async function globalSetup(): Promise<void> {
   process.env.GATEHOOK_TEST_MODULES = folder
   process.env.GATEHOOK_TEST_TEMPLATE_DATABASE = await createTemplateDatabase(server.url)
   process.env.GATEHOOK_TEST_TEMPLATE_FILE = await createTemplateFile(folder)
+  await import('./modules.ts') // loads the engine from the file of modules
+  const { startReference } = await import('./reference.ts')
+  process.env.GATEHOOK_TEST_STARTED_POSTGRES = await createDatabase(server.url)
+  process.env.GATEHOOK_TEST_STARTED_SQLITE = `sqlite:${join(folder, 'started.db')}`
+  await startReference(process.env.GATEHOOK_TEST_STARTED_POSTGRES)
+  await startReference(process.env.GATEHOOK_TEST_STARTED_SQLITE)
 }
 
 export async function globalTeardown(): Promise<void> {

@@ -10,11 +10,11 @@ import { createKey } from '../../packages/gatehook/src/identity/access/keys.ts'
 import type { Clock } from '../../packages/gatehook/src/kernel/clock.ts'
 import type { Log } from '../../packages/gatehook/src/kernel/log.ts'
 import { SETTLE_MS } from '../../packages/gatehook/src/operate/erasure/slices.ts'
-import { loadConfig } from '../../packages/gatehook/src/platform/config/config.ts'
 import { readMembers } from '../../packages/gatehook/src/protocol/fields/body.ts'
 import { cheapenHashes } from './cheap-hashes.ts'
 import { onEnd } from './cleanup.ts'
-import { type Kind, migratedUrl, quietLog } from './databases.ts'
+import { copyOf, type Kind, migratedUrl, quietLog } from './databases.ts'
+import { configOf } from './reference.ts'
 import { responseCheckOf } from './response-check.ts'
 import { skipWaits } from './skipped-waits.ts'
 
@@ -79,14 +79,8 @@ export async function openService(
   kind: Kind,
   options: TestAppOptions = {},
 ): Promise<TestApp> {
-  const url = options.url ?? (await migratedUrl(t, kind))
-  const config = loadConfig({
-    GATEHOOK_DATABASE_URL: url,
-    GATEHOOK_PORT: '0',
-    GATEHOOK_RATE_LIMIT: '0',
-    GATEHOOK_SECRET_KEY: 'a secret that only tests know, long enough',
-    ...options.env,
-  })
+  const url = options.url ?? (await urlFor(t, kind, options))
+  const config = configOf(url, options.env)
   const service = options.service ?? api
   const clock = options.clock && { clock: options.clock }
   const seed = options.seed ?? false
@@ -108,6 +102,19 @@ export async function openService(
   }
   const as = (secret: string | undefined): Caller => callerOf(app, secret)
   return { app, url, as, key, ...as(options.key ?? (await key())) }
+}
+
+/** Options that affect what a first start stores. */
+const OF_FIRST_START = ['service', 'clock', 'seed', 'log', 'recognition', 'ownership'] as const
+const ENV_OF_FIRST_START = /^GATEHOOK_(DATABASE|SECRET|BOOTSTRAP|NODE)/
+
+/** Returns the URL of a copy of a started database, if a first start has no options of its own. */
+async function urlFor(t: TestContext, kind: Kind, options: TestAppOptions): Promise<string> {
+  const started = process.env[`GATEHOOK_TEST_STARTED_${kind.toUpperCase()}`]
+  const isUsual =
+    OF_FIRST_START.every((name) => options[name] === undefined) &&
+    !Object.keys(options.env ?? {}).some((name) => ENV_OF_FIRST_START.test(name))
+  return started !== undefined && isUsual ? copyOf(started) : migratedUrl(t, kind)
 }
 
 /** Returns the app with a check of its JSON responses by the OpenAPI documents. */
