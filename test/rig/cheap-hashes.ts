@@ -6,7 +6,7 @@
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { promisify } from 'node:util'
-import { Worker } from 'node:worker_threads'
+import { type Transferable, Worker } from 'node:worker_threads'
 
 /** Argon2 with its least memory, in KiB, and one pass. */
 const CHEAP = { memory: 8, passes: 1, parallelism: 1 }
@@ -17,8 +17,8 @@ const generate = promisify(generateKeyPair) as (type: string, options: object) =
 let rsa: Promise<unknown> | undefined
 let users = 0
 
-function postCheaply(this: Worker, message: object): void {
-  postMessage.call(this, 'passes' in message ? { ...message, ...CHEAP } : message)
+function postCheaply(this: Worker, message: object, transferred?: Transferable[]): void {
+  postMessage.call(this, 'passes' in message ? { ...message, ...CHEAP } : message, transferred)
 }
 
 function generateOnce(type: string, options: object): Promise<unknown> {

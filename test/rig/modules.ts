@@ -19,7 +19,7 @@ if (folder) {
       return { url, format: 'module', shortCircuit: true }
     },
     load(url, context, next) {
-      const place = index.get(url)
+      const place = index.get(url.replace(/\?.*/, '')) // a query evaluates a module anew
       if (!place) return next(url, context)
       const source = Buffer.allocUnsafe(place.bytes)
       readSync(file, source, 0, place.bytes, place.offset)

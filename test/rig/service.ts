@@ -14,6 +14,7 @@ import { readMembers } from '../../packages/gatehook/src/protocol/fields/body.ts
 import { cheapenHashes } from './cheap-hashes.ts'
 import { onEnd } from './cleanup.ts'
 import { copyOf, type Kind, migratedUrl, quietLog } from './databases.ts'
+import './engine-threads.ts'
 import { configOf } from './reference.ts'
 import { responseCheckOf } from './response-check.ts'
 import { skipWaits } from './skipped-waits.ts'
