@@ -49,6 +49,7 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
     'outbound/deliveries/backlog-store.ts ROWS_AND_WAITING',
     'history/events/waiting.ts WAITING_EVENTS',
     'outbound/deliveries/event-log-store.ts hasDeliveryIn',
+    'outbound/deliveries/result-store.ts updateFrom',
   ],
   'a token or code names its session alone': [
     'identity/oauth/authorization-codes.ts detachSession',
