@@ -92,23 +92,34 @@ export const withoutId = (
   id: RowId,
 ): unknown => mapInside(value, steps, (inner) => (inner === id ? null : inner))
 
-/** The beginning of the words of a reference. No word of a text begins with it. */
-export const referencePrefix = (path: string): string => `=${path}=`
+/** The beginning of the words of references; no word of a text begins so. */
+export const REFERENCE_MARKS = { stored: '=', deleted: '~' } as const
+
+/** The marks by whether the row that refers is marked as deleted: a search for others skips it. */
+export const referenceMark = (isDeleted: boolean) =>
+  isDeleted ? REFERENCE_MARKS.deleted : REFERENCE_MARKS.stored
+
+/** The beginning of the words of a reference. */
+export const referencePrefix = (path: string, isDeleted = false): string =>
+  `${referenceMark(isDeleted)}${path}=`
 
 /** Returns the word of a row that refers to an id. */
-export const referenceWord = (path: string, id: RowId): string => `${referencePrefix(path)}${id}`
+export const referenceWord = (path: string, id: RowId, isDeleted: boolean): string =>
+  `${referencePrefix(path, isDeleted)}${id}`
 
 /**
  * Returns the words of the references of a row.
  *
  * @param cellOf returns the value of a field, or its JSON text, as tables have it
+ * @param isDeleted whether the row is marked as deleted
  */
 export const referenceWords = (
   references: readonly InnerReference[],
   cellOf: (field: string) => unknown,
+  isDeleted: boolean,
 ): string[] =>
   references.flatMap(({ field, steps, path }) => {
     const cell = cellOf(field)
     const value: unknown = typeof cell === 'string' ? JSON.parse(cell) : cell
-    return [...idsInside(value, steps).keys()].map((id) => referenceWord(path, id))
+    return [...idsInside(value, steps).keys()].map((id) => referenceWord(path, id, isDeleted))
   })

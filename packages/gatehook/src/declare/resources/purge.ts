@@ -74,7 +74,8 @@ function removalOf(
       ...fields.map(([field]) => [other.name, `referrer.${field} = marked.id`]),
       ...inner.map(({ path }) => [
         wordTable(other),
-        `referrer.word = '${referencePrefix(path)}' || marked.id`,
+        `referrer.word IN ('${referencePrefix(path, false)}' || marked.id,
+          '${referencePrefix(path, true)}' || marked.id)`,
       ]),
     ]
     return conditions.map(

@@ -52,7 +52,9 @@ export function createRowReferences(definition: ResourceDefinition): RowReferenc
   }
   const keyOf = ({ field, inner, isDeleted }: RowReference) =>
     `${inner?.path ?? field} ${isDeleted}`
-  const wordOrId = ({ inner, id }: RowReference) => (inner ? referenceWord(inner.path, id) : id)
+  // Words have the state, too: the rows of the other one are not passed.
+  const wordOrId = ({ inner, id, isDeleted }: RowReference) =>
+    inner ? referenceWord(inner.path, id, isDeleted) : id
   // Neither database reads the text for its length.
   const sizeTerm = tableFields(fields)
     .filter(([, spec]) => columnType(spec) === 'text')

@@ -8,6 +8,7 @@ import { createRowPages } from '../../platform/storage/key-pages.ts'
 import { createScopedTable } from '../../platform/storage/scoped-table.ts'
 import { raw, sql } from '../../platform/storage/sql.ts'
 import { tableExists } from './additions.ts'
+import { columnType } from './column-types.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { fillRequested, listPendingFills, type RowFill, requestFill } from './row-fill.ts'
 import { createSearchIndex, describeWords, hasWords, wordSources } from './search-index.ts'
@@ -156,15 +157,17 @@ function indexDdl(resource: ResourceDefinition): string {
   return `CREATE INDEX IF NOT EXISTS ${table}_by_word ON ${table} (scope, word, id)`
 }
 
-const textColumn = (name: string) => ({ name, type: 'text' })
-
 /** Returns the fill of the words of all rows. */
 export function createWordFill(db: Database, resource: ResourceDefinition): RowFill {
   const { name } = resource
   const { fields, wordsOf } = wordSources(resource)
+  const sized = fields.map((field) => ({
+    name: field,
+    type: columnType(resource.fields[field]!),
+  }))
   const index = createSearchIndex(resource)
   // A change of the row meanwhile waits, so that its words come last.
-  const readPage = createRowPages(db, name, fields.join(', '), fields.map(textColumn))
+  const readPage = createRowPages(db, name, fields.join(', '), sized)
   return {
     resource: name,
     part: 'words',

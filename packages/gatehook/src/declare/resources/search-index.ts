@@ -10,8 +10,14 @@ import type { Statement, Tx } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 import { runTogether } from '../../platform/storage/together.ts'
 import { wordsOf } from '../../protocol/lists/search-words.ts'
-import { innerReferencesOf, referenceWords } from './inner-references.ts'
+import {
+  innerReferencesOf,
+  REFERENCE_MARKS,
+  referenceMark,
+  referenceWords,
+} from './inner-references.ts'
 import type { ResourceDefinition } from './resource.ts'
+import { DELETED_FIELD } from './soft-deletion.ts'
 import type { RowStore } from './store.ts'
 import { wordTable } from './table.ts'
 
@@ -27,17 +33,22 @@ export interface WordSources {
   readonly wordsOf: (cellOf: (field: string) => unknown) => string[]
 }
 
-type WordDeclaration = Pick<ResourceDefinition, 'fields' | 'search'>
+type WordDeclaration = Pick<ResourceDefinition, 'fields' | 'search' | 'softDeletion'>
 
 /** Returns from what the words of a resource follow; without words, no field. */
-export function wordSources({ fields, search }: WordDeclaration): WordSources {
+export function wordSources({ fields, search, softDeletion }: WordDeclaration): WordSources {
   const references = innerReferencesOf(fields)
+  const marks = references.length > 0 && softDeletion ? [DELETED_FIELD] : []
   return {
-    fields: [...new Set([...search, ...references.map(({ field }) => field)])],
-    names: [...search, ...references.map(({ path }) => path)],
+    fields: [...new Set([...search, ...references.map(({ field }) => field), ...marks])],
+    names: [...search, ...references.map(({ path }) => path), ...marks],
     wordsOf: (cellOf) => [
       ...wordsOfTexts(search.map(cellOf)),
-      ...referenceWords(references, cellOf),
+      ...referenceWords(
+        references,
+        cellOf,
+        marks.some((mark) => (cellOf(mark) ?? null) !== null),
+      ),
     ],
   }
 }
@@ -69,6 +80,8 @@ interface SearchedRow {
 export interface SearchIndex {
   /** Adds the words of rows; existing ones stay. */
   add(tx: Tx, ...rows: readonly SearchedRow[]): Promise<void>
+  /** Changes the words of a row's references after its deletion; returns their number. */
+  mark(tx: Tx, scope: number, id: RowId, isDeleted: boolean): Promise<number>
   /** Returns the number of removed words. */
   remove(tx: Tx, scope: number, id: RowId): Promise<number>
 }
@@ -76,6 +89,9 @@ export interface SearchIndex {
 export function createSearchIndex(definition: Pick<ResourceDefinition, 'name'>): SearchIndex {
   const table = wordTable(definition)
   const removeWords = prepareStatement(`DELETE FROM ${table} WHERE scope = ? AND id = ?`)
+  const { stored, deleted } = REFERENCE_MARKS
+  const markWords = prepareStatement(`UPDATE ${table} SET word = ? || substr(word, 2)
+    WHERE scope = ? AND id = ? AND substr(word, 1, 1) IN ('${stored}', '${deleted}')`)
   const insertions = STATEMENT_ENTRIES.map((count) => {
     const entries = Array(count).fill('(?, ?, ?)').join(', ')
     const text = `INSERT INTO ${table} (scope, id, word) VALUES ${entries} ON CONFLICT DO NOTHING`
@@ -94,6 +110,7 @@ export function createSearchIndex(definition: Pick<ResourceDefinition, 'name'>):
       }
       await runTogether(tx, ...statements.map((statement) => () => tx.run(statement)))
     },
+    mark: (tx, scope, id, isDeleted) => tx.run(markWords([referenceMark(isDeleted), scope, id])),
     remove: (tx, scope, id) => tx.run(removeWords([scope, id])),
   }
 }
@@ -129,7 +146,12 @@ export function withSearchIndex(store: RowStore, definition: ResourceDefinition)
     },
     async update(tx, scope, id, changed) {
       await store.update(tx, scope, id, changed)
-      if (!fields.some((field) => field in changed)) return
+      const sources = fields.filter((field) => field in changed)
+      if (sources.length === 0) return
+      if (sources.every((field) => field === DELETED_FIELD)) {
+        const isDeleted = changed[DELETED_FIELD] !== null
+        return budgetOf(tx).charge({ words: await index.mark(tx, scope, id, isDeleted) })
+      }
       await removeWords(tx, scope, id)
       const [cells] = await tx.arrays(select([scope, id]))
       if (cells) await addWords(tx, scope, id, (field) => cells[fields.indexOf(field)])
