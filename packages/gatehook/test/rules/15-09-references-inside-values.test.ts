@@ -11,7 +11,6 @@ import { createRowPurge } from '../../src/declare/resources/purge.ts'
 import { migrateEngine } from '../../src/engine-tables.ts'
 import { f, resource, type ServiceTx, service } from '../../src/gatehook.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
-import { sql } from '../../src/platform/storage/sql.ts'
 import { ok, refused } from '../lists/rows.ts'
 
 const access = (name: string) =>
@@ -314,37 +313,6 @@ eachService(
     const removed = replies.at(-1)!.status
     const rows = (await ok(app.get('/api/v2/carts'))).body.data.length
     assert.ok(removed === 409 ? rows > 0 : removed === 204 && rows === 0, `${removed}, ${rows}`)
-  },
-  options,
-)
-
-eachService(
-  'words of references have the state of their row, so that a deletion passes no deleted rows',
-  async (app) => {
-    const [desk] = await fillShop(app)
-    const marksOf = async () => {
-      const rows = await app.app.db.arrays(sql`SELECT item.deleted_at, words.word
-        FROM carts AS item JOIN gh_words_carts AS words
-        ON words.scope = item.scope AND words.id = item.id`)
-      return rows.map(([deletedAt, word]) => [deletedAt !== null, (word as string)[0]])
-    }
-    const body = { lines: [{ product_id: desk }], liked: [desk], note: 'tea' }
-    const ids = [await created(app, 'carts', body), await created(app, 'carts', body)].map(
-      ({ id }) => id,
-    )
-    const at = `/api/v2/carts/${ids[0]}`
-    assert.equal((await app.delete(at)).status, 204)
-    const marks = await marksOf()
-    assert.equal(marks.length, 6)
-    const expected = new Set(['true ~', 'false =', 'true t', 'false t'])
-    assert.deepEqual(new Set(marks.map(String).map((mark) => mark.replace(',', ' '))), expected)
-    assert.equal((await app.delete(`/api/v2/products/${desk}`)).status, 409)
-    assert.equal((await app.delete(`/api/v2/carts/${ids[1]}`)).status, 204)
-    assert.ok((await marksOf()).every(([, mark]) => mark !== '='))
-    assert.equal((await app.delete(`/api/v2/products/${desk}?dry_run=true`)).status, 200)
-    assert.equal((await app.post(`${at}/restore`, {})).status, 200)
-    assert.equal((await app.patch(at, { liked: [] })).status, 200)
-    assert.equal((await app.delete(`/api/v2/products/${desk}`)).status, 409)
   },
   options,
 )
