@@ -119,3 +119,25 @@ eachService(
     }),
   },
 )
+
+test('names that every JavaScript object has are rejected: lookups would find them', () => {
+  const options = {
+    list: { filter: [], sort: [] },
+    access: { read: 'r', create: false, update: false, delete: false },
+    events: [],
+  } as const
+  const names = Object.getOwnPropertyNames(Object.prototype).filter((name) =>
+    /^[a-z_]+$/.test(name),
+  )
+  assert.ok(names.includes('constructor'))
+  const why = /every JavaScript object has a member of this name|names are snake_case/
+  for (const name of names) {
+    assert.throws(() => resource(name, { ...options, fields: { id: f.id() } }), why, name)
+    for (const field of [f.int(), f.object({ [name]: f.int() })]) {
+      const fields = { id: f.id(), ...Object.fromEntries([[name, field]]) }
+      assert.throws(() => resource('a', { ...options, fields }), why, name)
+    }
+    const inner = f.object(Object.fromEntries([[name, f.int()]]))
+    assert.throws(() => resource('a', { ...options, fields: { id: f.id(), inner } }), why, name)
+  }
+})

@@ -118,6 +118,9 @@ export function readResource(name: string, options: unknown) {
 
 function nameMistakes(name: string): string[] {
   if (!COLLECTION_NAME.test(name)) return ['names are snake_case, at most 41 characters']
+  if (name in Object.prototype) {
+    return ['every JavaScript object has a member of this name; choose another']
+  }
   return isSqlWord(name) ? ['is a reserved word of SQL; choose another name'] : []
 }
 

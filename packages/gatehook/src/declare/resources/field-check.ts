@@ -33,6 +33,8 @@ const fieldRules: readonly FieldRule[] = [
   ({ name, spec, isColumn, mistake }) => {
     if (!/^[a-z][a-z0-9_]{0,62}$/.test(name))
       throw mistake('names are snake_case, at most 63 characters')
+    if (name in Object.prototype)
+      throw mistake('every JavaScript object has a member of this name; choose another')
     if (!isColumn) return
     if (name === 'scope') throw mistake('"scope" is the engine\'s own column; choose another name')
     if (isSqlWord(name)) throw mistake('is a reserved word of SQL; choose another name')
