@@ -70,6 +70,12 @@ test('a wrong argument is an error of the caller, and its transaction decides', 
   const deepest = `('{"a":' || repeat('[', 12000) || repeat(']', 12000) || '}')::jsonb`
   const nested = `SELECT one.gatehook_emit('payment.failed', ${deepest}, 'default')`
   assert.equal(await codeOf(client.query(nested)), '22023')
+  // The depth comes first: the counts read each value with all that is in it.
+  const wide = `[${'1,'.repeat(60_000)}${'['.repeat(40)}${']'.repeat(41)}`
+  const both = client.query("SELECT one.gatehook_emit('payment.failed', $1, 'default')", [
+    JSON.stringify({ wide: JSON.parse(wide) }),
+  ])
+  await assert.rejects(both, /nested deeper/)
   for (const number of ['1e400', '1e-400', '9007199254740993', '0.99999999999999999999']) {
     const text = `SELECT one.gatehook_emit('payment.failed', '{"n": ${number}}', 'default')`
     assert.equal(await codeOf(client.query(text)), '22023', number)

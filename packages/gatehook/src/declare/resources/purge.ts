@@ -43,7 +43,7 @@ export function createRowPurge(
   }
 }
 
-type ExaminedCells = readonly [deletedAt: number, scope: number, id: RowId, isFree: number]
+type MarkedCells = readonly [deletedAt: number, scope: number, id: RowId, isFree: number]
 
 /**
  * Returns the function that purges the rows of a resource, with their words, which were deleted
@@ -65,7 +65,7 @@ function purgeOf(
     WHERE scope = ? AND id = ? AND ${DELETED_FIELD} < ? AND ${isFree}`)
   const index = hasWords(definition) ? createSearchIndex(definition) : undefined
   const batchRows = index ? SEARCHED_BATCH_ROWS : BATCH_ROWS
-  const removeRows = (rows: readonly ExaminedCells[], before: number) =>
+  const removeRows = (rows: readonly MarkedCells[], before: number) =>
     db.write(async (tx) => {
       const counts = await Promise.all(
         rows.map(async ([, scope, id]) => {
@@ -82,7 +82,7 @@ function purgeOf(
     for (;;) {
       const rows = (await db.arrays(
         examine([before, ...after]),
-      )) as unknown as readonly ExaminedCells[]
+      )) as unknown as readonly MarkedCells[]
       const free = rows.filter((row) => row[3] === 1)
       for (let from = 0; from < free.length; from += batchRows) {
         total += await removeRows(free.slice(from, from + batchRows), before)

@@ -100,13 +100,14 @@ const OBJECT_CHECKS = `
   IF size > bound THEN
     ${refuse('object is beyond 256 KiB')}
   END IF;
-  IF size > ${COUNTED_BYTES} THEN
-    ${PART_CHECKS}
-  END IF;
   -- A path to the last level would recur as deep as the object.
   IF jsonb_path_exists(payload, 'strict $.**{${MAX_DEPTH - LEVELS_ABOVE}} ?
       (@.type() == "object" || @.type() == "array")') THEN
     ${refuse(`object is nested deeper than ${MAX_DEPTH - LEVELS_ABOVE} levels`)}
+  END IF;
+  -- Each value is read with all that is in it: the levels bound the work.
+  IF size > ${COUNTED_BYTES} THEN
+    ${PART_CHECKS}
   END IF;
   IF jsonb_path_exists(payload, '$.**."__proto__"')
     OR jsonb_path_exists(payload, '$.**."constructor"."prototype"') THEN
