@@ -97,6 +97,22 @@ test('a delivery that is passed to the engine late arrives once', async () => {
   }
 })
 
+test('a delivery that is passed without its large body keeps its place among others', async () => {
+  const world = new World(5)
+  world.register(1, 1, () => respond(200))
+  world.add(1)
+  await world.run(100)
+  world.add(1, { quiet: true })
+  const passed = world.add(1, { quiet: true })
+  const due = { ...passed, body: '{}' }
+  const committed = [{ webhookNo: 1, revision: 1, dueAt: passed.nextAt!, due }]
+  void world.engine.wake([1], [], committed)
+  await world.run(1_000)
+  const ids = [...world.rows.values()].map(({ arrivals }) => arrivals.length)
+  assert.deepEqual(ids, [1, 1, 1])
+  assert.deepEqual(world.arrivals.slice(1), ['dlv_2', 'dlv_3'])
+})
+
 test('customers with equal queues progress at an equal rate', async () => {
   const world = new World(17)
   const afterMs = () => 1 + Math.floor(world.random() * 10)

@@ -108,6 +108,8 @@ export class World {
   skewMs = 0
   readonly random: () => number
   readonly rows = new Map<string, Row>()
+  /** The ids of deliveries in the order of their attempts. */
+  readonly arrivals: string[] = []
   readonly endpoints = new Map<number, SimulatedEndpoint>()
   readonly disabled: { no: number; reason: string; at: number }[] = []
   /** The disk is full: every write fails. */
@@ -375,6 +377,7 @@ export class World {
   ): void {
     const endpoint = this.endpoints.get(no)!
     this.rows.get(due.id)!.arrivals.push(this.now)
+    this.arrivals.push(due.id)
     endpoint.inFlight += 1
     endpoint.mostInFlight = Math.max(endpoint.mostInFlight, endpoint.inFlight)
     const { afterMs, outcome } = endpoint.receiver(due, this.now)

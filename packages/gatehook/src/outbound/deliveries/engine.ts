@@ -121,11 +121,8 @@ export class DeliveryEngine implements NodeWork {
   ): Promise<readonly number[]> {
     const { leases } = this.#deps
     const otherNos: number[] = []
-    const nos = new Set([
-      ...webhookNos,
-      ...resends.map(({ webhookNo }) => webhookNo),
-      ...this.#takeCommitted(committed),
-    ])
+    const nos = new Set([...webhookNos, ...resends.map(({ webhookNo }) => webhookNo)])
+    for (const no of this.#takeCommitted(committed, nos)) nos.add(no)
     for (const no of nos) {
       const endpoint = await this.#windows.findAwakened(no)
       if (!endpoint || !leases.isAlive || !leases.holds(endpoint.customer)) otherNos.push(no)
@@ -142,16 +139,20 @@ export class DeliveryEngine implements NodeWork {
   }
 
   /**
-   * Takes deliveries into windows and starts their attempts. Returns the registrations whose rows
-   * have to be read instead.
+   * Takes deliveries into windows and starts their attempts, except those of registrations to be
+   * read, which may have others before them. Returns further registrations to be read.
    */
-  #takeCommitted(committed: readonly CommittedDelivery[]): readonly number[] {
+  #takeCommitted(
+    committed: readonly CommittedDelivery[],
+    readNos: ReadonlySet<number>,
+  ): readonly number[] {
     if (committed.length === 0) return []
     const { clock, leases } = this.#deps
     const now = clock.now()
     const elapsedMs = clock.elapsedMs()
     const unreadNos: number[] = []
     for (const [no, deliveries] of Map.groupBy(committed, ({ webhookNo }) => webhookNo)) {
+      if (readNos.has(no)) continue
       const endpoint = this.#table.find(no)
       if (!endpoint || !leases.isAlive || !this.#windows.take(endpoint, deliveries, now)) {
         unreadNos.push(no)
