@@ -33,6 +33,25 @@ export function readChangedValues(shape: VersionShape, source: string, changes: 
 }
 
 /**
+ * Returns the values to change of a row, without its id and the times of its creation and of its
+ * last change: own code may return the whole row. Another id is a violation.
+ */
+export function readRowChanges(
+  shape: VersionShape,
+  source: string,
+  changes: AnyRow,
+  row: AnyRow | undefined,
+): AnyRow {
+  const { id = row?.id, ...values } = readChangedValues(shape, source, changes)
+  if (id !== row?.id) throw violation(source, 'the id of a row never changes')
+  const isSet = ([name]: [string, unknown]) => {
+    const { stamp } = shape.specs[name]!
+    return stamp === undefined || stamp === 'deleted'
+  }
+  return Object.fromEntries(Object.entries(values).filter(isSet)) as AnyRow
+}
+
+/**
  * Returns the reader of the members of an object, such as the input of a job. It adds defaults.
  */
 export function memberReader(specs: FieldSpecs): (source: string, values: AnyRow) => AnyRow {

@@ -15,7 +15,7 @@ import { addToTotal } from '../../protocol/lists/counters.ts'
 import { type ComputeRow, rowComputer, storedComputations } from './computed.ts'
 import { derivedRefresher } from './derived.ts'
 import { ownPrincipalOf, seedPrincipal } from './own-principal.ts'
-import { readChangedValues, requireNoState } from './own-values.ts'
+import { readChangedValues, readRowChanges, requireNoState } from './own-values.ts'
 import { wordsOf } from './own-words.ts'
 import type { RowReach } from './ownership.ts'
 import {
@@ -164,7 +164,7 @@ function actionRunner(
     const now = timeOf(tx, clock)
     const run = action.run?.({ row, input, now, principal, ...wordsOf(tx, ownLog) }) ?? {}
     requireNoState(definition, source, run)
-    const edited = readChangedValues(newest, source, run)
+    const edited = readRowChanges(newest, source, run, row)
     const sent = { ...edited }
     if (action.to !== undefined) edited[STATE_FIELD] = action.to
     const completed = await complete(tx, target, action.name, row, edited)

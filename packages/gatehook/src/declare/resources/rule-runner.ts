@@ -7,7 +7,7 @@ import type { Tx } from '../../platform/storage/database.ts'
 import type { Catalog } from './catalog-entry.ts'
 import { enterRow } from './changed-rows.ts'
 import { ownPrincipalOf } from './own-principal.ts'
-import { readChangedValues, requireNoState } from './own-values.ts'
+import { readRowChanges, requireNoState } from './own-values.ts'
 import { wordsOf } from './own-words.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import type { RunRules } from './rows.ts'
@@ -55,7 +55,7 @@ export function createRuleRunner(
         if (values === undefined) continue
         const source = `rule ${operation} of ${name}`
         requireNoState(definition, source, values)
-        Object.assign(completion, readChangedValues(newest, source, values))
+        Object.assign(completion, readRowChanges(newest, source, values, before ?? after))
       }
     }
     try {
@@ -63,9 +63,6 @@ export function createRuleRunner(
     } finally {
       leave()
       depthByTx.set(tx, depth - 1)
-    }
-    if ('id' in completion && completion.id !== (before ?? after)?.id) {
-      throw new Error(`rule ${operation} of ${name}: the id of a row never changes`)
     }
     return completion
   }

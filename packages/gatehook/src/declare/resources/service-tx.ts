@@ -20,7 +20,13 @@ import {
   type ReachedTables,
   type TableReference,
 } from './own-sql.ts'
-import { memberReader, readChangedValues, readNewValues, requireNoState } from './own-values.ts'
+import {
+  memberReader,
+  readChangedValues,
+  readNewValues,
+  readRowChanges,
+  requireNoState,
+} from './own-values.ts'
 import type { RowOperation, RowReach } from './ownership.ts'
 import { runOnce } from './repeat-keys.ts'
 import type { AnyResource, AnyRow, ResourceDefinition } from './resource.ts'
@@ -191,8 +197,7 @@ function createChanges(catalog: Catalog, { actor, reach, views }: ServiceTxDeps,
       const target = { reach: reach(entry, 'change'), id, actor }
       const source = `tx.update(${entry.definition.name})`
       const update = () => {
-        const { id: patchId = id, ...changes } = readChangedValues(entry.rows.newest, source, patch)
-        if (patchId !== id) throw new Error(`${source}: the id of a row never changes`)
+        const changes = readRowChanges(entry.rows.newest, source, patch, { id })
         return entry.rows.update(sql, target, () => changes)
       }
       return register(entry, (await accessRow(entry, target.reach, id, update)).row)
