@@ -19,6 +19,10 @@ const PATTERNS = [
 export const LONG: Readonly<Record<string, string>> = {
   'packages/gatehook/test/cli/import.test.ts': 'a process for each command of its project',
   'packages/gatehook/test/cli/move.test.ts': 'moves in both directions',
+  'packages/gatehook/test/documentation/requests-of-documents.test.ts': 'requests of all examples',
+  'packages/gatehook/test/lists/bounded.test.ts': 'walks of random lists',
+  'packages/gatehook/test/lists/related-order.test.ts': 'walks in each order',
+  'packages/gatehook/test/lists/walks.test.ts': 'walks of random lists',
   'packages/gatehook/test/storage/move-declared-data.test.ts': 'moves in both directions',
   'packages/gatehook/test/storage/move-every-state.test.ts': 'moves in both directions',
   'packages/gatehook/test/storage/move-text-ids.test.ts': 'moves in both directions',
