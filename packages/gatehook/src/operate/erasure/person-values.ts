@@ -33,10 +33,15 @@ const USES = {
 
 /** Fewer digits in a word are a version. */
 const DIGITS_OF_NO_WORD = 3
-/** An id of the engine, a day or an instant, which identify no person. */
-const IDENTIFIES_NO_PERSON = /^(?:[a-z]+_[0-9a-z]{16,}|\d{4}-\d\d-\d\d(?:[t ][\d:.+-]+z?)?)$/i
+/** The characters of an id of the engine, and of a day or an instant: they identify no person. */
+const ID = /^[0-9a-z_]+$/i
+const ID_CHARACTERS_MIN = 20
+const INSTANT = /^\d{4}-\d\d-\d\d[tz\d:.+ -]*$/i
+const identifiesNoPerson = (text: string): boolean =>
+  INSTANT.test(text) || (text.length >= ID_CHARACTERS_MIN && text.includes('_') && ID.test(text))
+
 const isNoWord = (text: string): boolean =>
-  !IDENTIFIES_NO_PERSON.test(text) &&
+  !identifiesNoPerson(text) &&
   (/[\s\u0080-\uffff]/.test(text) || text.replace(/\D/g, '').length >= DIGITS_OF_NO_WORD)
 
 function countsIn(use: keyof typeof USES, value: string | number): boolean {
