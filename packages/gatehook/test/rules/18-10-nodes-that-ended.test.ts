@@ -66,6 +66,28 @@ test('a node of the same name, or one that starts then, ends the notice [postgre
   }
 })
 
+test('a node that came back under its name succeeds no other one [postgres]', async (t) => {
+  const nodes = await openNodes(t)
+  const [first, second, third] = [nodes.open('1'), nodes.open('2'), nodes.open('3')]
+  for (const node of [first, second, third]) await node.heartbeat()
+  nodes.state.now += HOUR_MS
+  await first.leave()
+  nodes.state.now += 3_000
+  const again = nodes.open('4', undefined, { name: 'api-1' })
+  await again.heartbeat()
+  nodes.state.now += 13_000
+  await second.leave()
+  nodes.state.now += GONE_AFTER_MS
+  for (const node of [again, third]) await node.heartbeat()
+  const items = await nodes.readAttention(third)
+  assert.deepEqual(
+    items.map(({ kind }) => kind),
+    ['nodes_missing'],
+  )
+  await nodes.open('5', undefined, { name: 'api-2' }).heartbeat()
+  assert.deepEqual(await nodes.readAttention(third), [])
+})
+
 test('a successor may start before the end, unless both started together [postgres]', async (t) => {
   for (const [ranMs, isSuccessor] of [
     [HOUR_MS, true],

@@ -10,14 +10,14 @@ const OVERLAP_MS = 2 * 60_000
 /**
  * Returns the nodes that ended and have no successor, the last one at the end. A successor is a
  * node of the same role that started after the end, or shortly before it. A node of the same name
- * is one in any case: its start deletes the row of the ended node.
+ * is one in any case: its start deletes the row of the ended node, and it succeeds no other one.
  */
 export function findMissingNodes(
   running: readonly NodeState[],
   ended: readonly EndedNode[],
 ): EndedNode[] {
   const successors = running
-    .filter(({ state }) => state !== 'gone')
+    .filter(({ state, hasReturned }) => state !== 'gone' && !hasReturned)
     .toSorted((a, b) => a.since - b.since)
   const oldestFirst = ended.toSorted((a, b) => a.endedAt - b.endedAt)
   return oldestFirst.filter((node) => {

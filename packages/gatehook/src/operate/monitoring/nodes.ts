@@ -66,6 +66,8 @@ export interface NodeState extends NodeFacts {
   readonly columns: ColumnUse
   readonly state: 'ready' | 'not_ready' | 'gone'
   readonly seenAt: number
+  /** Whether it replaced one of its name that had ended, so that it succeeds no other one. */
+  readonly hasReturned: boolean
 }
 
 /** A node that ended, or failed to start, within a day. */
@@ -123,13 +125,15 @@ function withLateness(facts: NodeFacts, ageMs: number): NodeFacts {
 export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
   const { db, clock, node, describe, describeUse } = options
   let slot: number | undefined
+  let hasReturned = false
   /** The last time in which this node could store no heartbeat: nor could the others. */
   let outage: { readonly fromMs: number; toMs: number | undefined } | undefined
   let storedMs = clock.now()
   const own = async (isFresh: boolean): Promise<NodeState> => {
     const facts = await describe(isFresh)
     const { name, columns } = describeUse()
-    return { ...facts, id: node, name, columns, state: stateOf(facts), seenAt: clock.now() }
+    const state = stateOf(facts)
+    return { ...facts, id: node, name, columns, state, seenAt: clock.now(), hasReturned }
   }
   /** Returns the time since a heartbeat, in which another one could be stored. */
   const silenceMs = (seenAt: number, now: number) => {
@@ -139,7 +143,7 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
   }
   /** Takes the lowest slot that no node uses; two that start at once may take the same. */
   const takeSlot = async () => {
-    await deleteFormerNodes(db, describeUse().name, clock.now())
+    hasReturned = (await deleteFormerNodes(db, describeUse().name, clock.now())) > 0
     const others = (await listRunningNodes(db, clock.now())).filter(({ id }) => id !== node)
     const used = new Set(others.map((other) => other.slot))
     return Array.from({ length: NODE_SLOTS }, (_, at) => at).find((at) => !used.has(at)) ?? 0
@@ -151,7 +155,8 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
     return others.flatMap(({ id, name, columns, facts: text, seenAt }): NodeState[] => {
       const ageMs = silenceMs(seenAt, now)
       if (ageMs >= LISTED_MS) return []
-      const facts = withLateness(JSON.parse(text) as NodeFacts, ageMs)
+      const stored = JSON.parse(text) as NodeFacts & Pick<NodeState, 'hasReturned'>
+      const facts = { ...withLateness(stored, ageMs), hasReturned: stored.hasReturned }
       const state = ageMs > GONE_AFTER_MS ? 'gone' : stateOf(facts)
       return [{ ...facts, id, name, columns, seenAt, state }]
     })

@@ -85,10 +85,10 @@ export const storeFailedStart = (
   )
 
 /**
- * Deletes the ended nodes that a node of this name replaces. A node that holds customers stays
- * until another engine has freed them.
+ * Deletes the ended nodes that a node of this name replaces, and returns their number. A node that
+ * holds customers stays until another engine has freed them.
  */
-export const deleteFormerNodes = (db: Database, name: string, nowMs: number): Promise<unknown> =>
+export const deleteFormerNodes = (db: Database, name: string, nowMs: number): Promise<number> =>
   runAlone(
     db,
     sql`DELETE FROM gh_nodes WHERE heartbeat IS NULL AND name = ${name}
