@@ -29,6 +29,7 @@ test('an error that the engine does not know has its state and function, and no 
   )
   const empty = { ...sent, code: '23502', column: 'shelf', table: 'orders' }
   assert.match(describeUnknownError(thrown(empty))!, /^The column shelf of the table orders /)
+  assert.match(describeUnknownError(thrown({ ...sent, code: '42501' }))!, /row level security/)
   const raised = { ...sent, code: '23502', column: 'a value', table: 'orders' }
   assert.doesNotMatch(describeUnknownError(thrown(raised))!, /value/)
   assert.match(describeUnknownError(thrown({ errcode: 1811 }))!, /^SQLite refused .* 1811\./)

@@ -40,6 +40,9 @@ export const whileAvailable = <T>(result: Promise<T>, instead: T): Promise<T> =>
 export const describeSchemaError = ({ part, message }: SchemaError): string =>
   `The database lacks ${part} that the node uses: ${message}.`
 
+/** `insufficient_privilege`, also where a policy would hide rows (`row_security` is off). */
+const NO_PRIVILEGE = '42501'
+
 /**
  * Returns the sentence of an error that the database returned, and that the engine does not know:
  * its constraint, or its state and its function, without values. Undefined for an error of other
@@ -68,6 +71,12 @@ export function describeUnknownError(error: unknown): string | undefined {
     return (
       `The column ${column} of the table ${table} refuses a row without a value. If the ` +
       `declaration lacks it: ALTER TABLE ${table} ALTER COLUMN ${column} DROP NOT NULL.`
+    )
+  }
+  if (state === NO_PRIVILEGE && raisedBy === undefined) {
+    return (
+      'The role of the node lacks a right on a table, or a policy of row level security would hide ' +
+      `rows from it: GRANT the right, or ALTER TABLE … NO FORCE ROW LEVEL SECURITY. ${message}`
     )
   }
   const origin = raisedBy === undefined ? 'PostgreSQL' : `The function ${raisedBy} of the database`
