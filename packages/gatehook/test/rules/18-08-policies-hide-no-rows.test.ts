@@ -1,4 +1,4 @@
-/** §18.8: what a person changes in a table fails loudly; no row is hidden without a word. */
+/** §18.8: a change of a table by an administrator fails statements, and hides no row. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openService } from '../../../../test/rig/service.ts'

@@ -226,7 +226,7 @@ const settingsOf = (
   { isSyncDelayed, plansOnce }: SessionsOptions,
 ) => ({
   search_path: place.schema,
-  // A policy that somebody adds to a table fails its statements instead of hiding rows.
+  // A policy that an administrator adds fails statements instead of hiding rows.
   row_security: 'off',
   ...(durability && { synchronous_commit: COMMIT_MODES[durability] }),
   ...(isSyncDelayed && { synchronous_commit: 'off' }),

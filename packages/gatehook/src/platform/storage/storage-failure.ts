@@ -75,8 +75,9 @@ export function describeUnknownError(error: unknown): string | undefined {
   }
   if (state === NO_PRIVILEGE && raisedBy === undefined) {
     return (
-      'The role of the node lacks a right on a table, or a policy of row level security would hide ' +
-      `rows from it: GRANT the right, or ALTER TABLE … NO FORCE ROW LEVEL SECURITY. ${message}`
+      'The role of the node lacks a right on a table, or a policy of row level security would ' +
+      'hide rows from it: GRANT the right, or ALTER TABLE … NO FORCE ROW LEVEL SECURITY. ' +
+      message
     )
   }
   const origin = raisedBy === undefined ? 'PostgreSQL' : `The function ${raisedBy} of the database`
