@@ -115,6 +115,12 @@ export const scopeOf = (customerNo: number, mode: Mode): Scope =>
   (customerNo * 2 + (mode === 'live' ? 1 : 0)) as Scope
 
 /** Returns the customer's number, the same for both modes. */
+/** Returns the scopes of both modes. */
+export const scopesOf = (customerNo: number): readonly Scope[] => [
+  scopeOf(customerNo, 'live'),
+  scopeOf(customerNo, 'test'),
+]
+
 export const customerNoOf = (scope: Scope): number => Math.floor(scope / 2)
 
 export const modeOf = (scope: Scope): Mode => (scope % 2 === 1 ? 'live' : 'test')

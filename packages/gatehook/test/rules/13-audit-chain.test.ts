@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshUrl, type Kind } from '../../../../test/rig/databases.ts'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
+import type { ClearingGrant, ClearingWarrant } from '../../src/history/audit/chain.ts'
 import { findRowsAfter } from '../../src/history/audit/chain-store.ts'
 import { recordAudit } from '../../src/history/audit/store.ts'
 import { PAGE_BYTES } from '../../src/platform/storage/page-bytes.ts'
@@ -83,6 +84,19 @@ eachService('a change of any column is detected, and the report names the row', 
   }
 })
 
+/** Records the beginning of an erasure, and returns its warrant. */
+async function issueWarrant(
+  { db, administration }: TestApp['app'],
+  reason: Pick<ClearingGrant, 'action' | 'target' | 'scopes'>,
+): Promise<ClearingWarrant> {
+  const actor = { kind: 'system', id: 'test' } as const
+  const { action, target, scopes } = reason
+  const of = action === 'person.erase' ? { scope: scopes[0] } : { detail: { scopes } }
+  const entry = { actor, action, target, ...of }
+  const cause = await db.write((tx) => recordAudit(tx, entry, administration))
+  return administration.trail.warrantFor({ ...reason, cause })
+}
+
 eachService('names and details can be removed by the service alone, together', async (service) => {
   const { db, administration } = service.app
   const { trail } = administration
@@ -91,7 +105,7 @@ eachService('names and details can be removed by the service alone, together', a
   const { id } = rows.find(({ action, address }) => action === 'customer.create' && address)!
   const { scope } = (await db.get(sql`SELECT scope FROM gh_audit WHERE id = ${id}`))!
   const reason = { action: 'customer.delete', target: 'cus_1', scopes: [Number(scope)] } as const
-  const warrant = trail.warrantFor(reason)
+  const warrant = await issueWarrant(service.app, reason)
   const change = (changes: Sql) =>
     db.write((tx) => tx.run(sql`UPDATE gh_audit SET ${changes} WHERE id = ${id}`))
   const prove = async () => {
@@ -131,22 +145,24 @@ eachService('no removal has a proof without its reason, or of a changed row', as
   const read = async () => (await db.get(sql`SELECT * FROM gh_audit WHERE id = ${id}`))!
   const { position, scope, salt, detail, address } = await read()
   const reason = { action: 'customer.delete', target: 'cus_1', scopes: [Number(scope)] } as const
-  const warrant = trail.warrantFor(reason)
+  const warrant = await issueWarrant(service.app, reason)
   const prove = (more: object) =>
     db.write((tx) => trail.proveClearing(tx, [Number(position)], { ...warrant, ...more }))
   const setScope = (value: unknown) =>
     db.write((tx) => tx.run(sql`UPDATE gh_audit SET scope = ${Number(value)} WHERE id = ${id}`))
 
-  await prove({ target: 'cus_2' })
-  await prove(trail.warrantFor({ ...reason, scopes: [Number(scope) + 2] }))
-  await prove(trail.warrantFor({ ...reason, action: 'person.erase', scopes: [] }))
-  await prove({ proof: '' })
+  for (const forged of [{ target: 'cus_2' }, { cause: id }, { values: 'x' }, { proof: '' }]) {
+    await assert.rejects(prove(forged), /warrant of the erasure was changed/)
+  }
+  await prove(await issueWarrant(service.app, { ...reason, scopes: [Number(scope) + 2] }))
+  const person = await issueWarrant(service.app, { ...reason, action: 'person.erase' })
+  await prove(person)
   await setScope(Number(scope) + 2)
   await prove({})
   assert.equal((await read()).cleared, null)
   await setScope(scope)
   const replaced = { position: Number(position), detail: '{"name":"erased"}' }
-  await db.write((tx) => trail.replaceDetail(tx, replaced, warrant))
+  await db.write((tx) => trail.replaceDetail(tx, replaced, person))
   const row = await read()
   assert.deepEqual([row.detail, row.salt, row.address], [replaced.detail, null, address])
   assert.equal((await audit.verify()).valid, true)

@@ -156,7 +156,7 @@ for (const { name } of databases) {
       [
         ['customer.create', {}],
         ['customer.update', {}],
-        ['customer.delete', {}],
+        ['customer.delete', { scopes: trail.data[2].detail.scopes }],
         ['customer.deleted', trail.data[3].detail],
       ],
     )

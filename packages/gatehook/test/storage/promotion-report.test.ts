@@ -23,6 +23,7 @@ eachMigrated('a report that is repeated after a lost response is stored once', a
     random: systemRandom(),
     trail: {
       ...{ tag: () => '', onCommit() {}, node: 'n' },
+      isOpenWarrant: async () => true,
       warrantFor: (reason) => ({ ...reason, proof: '' }),
       ...{ proveClearing: async () => {}, replaceDetail: async () => {} },
     },

@@ -8,7 +8,7 @@ import {
   raw,
   sql,
 } from '../../platform/storage/sql.ts'
-import { type AuditRow, type ChainEnd, type EndName, REMOVED } from './chain.ts'
+import { type AuditRow, type ChainEnd, type ClearingGrant, type EndName, REMOVED } from './chain.ts'
 import type { DetailReplacement } from './store.ts'
 
 /** The id of the row of the chain's key. */
@@ -123,6 +123,23 @@ export const findUncleared = (tx: Tx, positions: readonly number[]) =>
   tx.all<AuditRow>(sql`SELECT ${raw(COLUMNS)} FROM gh_audit
     WHERE position IN (${join(positions)}) AND (salt IS NOT NULL OR actor_name IS NOT NULL
       OR address IS NOT NULL OR detail <> ${REMOVED.detail})`)
+
+/** Returns whether the trail has the end of an erasure. An id of a customer is never used again. */
+export async function isErasureEnded(
+  from: Reader,
+  { action, target, cause }: ClearingGrant,
+): Promise<boolean> {
+  const end = action === 'person.erase' ? 'person.erased' : 'customer.deleted'
+  const ends = await from.all(sql`SELECT detail FROM gh_audit
+    WHERE target = ${target} AND action = ${end}`)
+  // A deletion of the customer removes the details.
+  const causes = ends.map(({ detail }) => JSON.parse(String(detail)).cause)
+  return causes.some((ended) => ended === undefined || ended === cause)
+}
+
+/** Returns the rows with some ids. */
+export const findRowsById = (from: Reader, ids: readonly string[]) =>
+  from.all<AuditRow>(sql`SELECT ${raw(COLUMNS)} FROM gh_audit WHERE id IN (${join(ids)})`)
 
 export const storeClearing = (tx: Tx, position: number, proof: string) =>
   tx.runLater(sql`UPDATE gh_audit SET cleared = ${proof} WHERE position = ${position}`)

@@ -4,7 +4,15 @@
  */
 import { isoTime } from '../../kernel/time.ts'
 import { lastAssigned } from '../../platform/storage/sequences.ts'
-import { type ChainEnd, findBreak, isSameHash } from './chain.ts'
+import {
+  type AuditRow,
+  type ChainEnd,
+  causeOf,
+  explainsRemoval,
+  findBreak,
+  hasValidTag,
+  isSameHash,
+} from './chain.ts'
 import * as store from './chain-store.ts'
 import { authenticateEnd, type ChainDeps, ChainError } from './chain-writer.ts'
 
@@ -113,8 +121,11 @@ async function verifyRows(
     const anchor = authenticateEnd(key, 'anchor', page.anchor)
     if (anchor.seq > state.end.seq) state.end = anchor
     if (page.rows.length === 0) return undefined
+    const unexplained = await findUnexplained({ db, key }, page.rows, anchor)
     for (const row of page.rows) {
-      const reason = findBreak(key, row, state.end)
+      const reason =
+        findBreak(key, row, state.end) ??
+        (unexplained.has(row.id) ? 'no erasure of the trail explains its removed text' : undefined)
       if (reason !== undefined) {
         return { id: row.id, seq: row.seq!, at: isoTime(row.at), reason }
       }
@@ -125,6 +136,30 @@ async function verifyRows(
     await onProgress?.(state.rows, total)
   }
   return undefined
+}
+
+/**
+ * Returns the ids of rows whose text was removed for another erasure than one of the trail. A cause
+ * that is older than its row may be purged.
+ */
+async function findUnexplained(
+  { db, key }: ChainDeps,
+  rows: readonly AuditRow[],
+  anchor: ChainEnd,
+): Promise<ReadonlySet<string>> {
+  const removals = rows.flatMap((row) => {
+    const cause = causeOf(row)
+    return cause === undefined ? [] : [{ row, cause }]
+  })
+  if (removals.length === 0) return new Set()
+  const ids = new Set(removals.map(({ cause }) => cause))
+  const causes = new Map((await store.findRowsById(db, [...ids])).map((row) => [row.id, row]))
+  const isExplained = ({ row, cause: id }: (typeof removals)[number]) => {
+    const cause = causes.get(id)
+    if (!cause) return anchor.seq > 0 && id < row.id
+    return hasValidTag(key, cause, anchor.untaggedThrough) && explainsRemoval(cause, row)
+  }
+  return new Set(removals.filter((removal) => !isExplained(removal)).map(({ row }) => row.id))
 }
 
 /** Verifies that the last row is the head, and that no row lies beyond the current head. */

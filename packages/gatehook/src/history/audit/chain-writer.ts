@@ -5,10 +5,17 @@
  */
 import type { Log } from '../../kernel/log.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { Database, Tx } from '../../platform/storage/database.ts'
+import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
 import { sql } from '../../platform/storage/sql.ts'
-import type { AuditRow, ChainEnd, ChainKey, ClearingWarrant, EndName } from './chain.ts'
-import { hasValidTag, isSameHash, isWarranted, REMOVED } from './chain.ts'
+import type {
+  AuditRow,
+  ChainEnd,
+  ChainKey,
+  ClearingReason,
+  ClearingWarrant,
+  EndName,
+} from './chain.ts'
+import { hasValidTag, isRemovable, isReplaceable, isSameHash, REMOVED } from './chain.ts'
 import type { ChainMemory, SetBack } from './chain-memory.ts'
 import * as store from './chain-store.ts'
 import { type AuditContext, type DetailReplacement, recordAudit } from './store.ts'
@@ -101,19 +108,37 @@ async function recordSetBack(tx: Tx, setBack: SetBack, context: AuditContext): P
 }
 
 /**
+ * Returns whether a warrant still permits its erasure: not once the trail records the end of it.
+ * Throws `ChainError` for a warrant that the service has not issued.
+ */
+export async function isOpenWarrant(
+  reader: Reader,
+  key: ChainKey,
+  warrant: ClearingWarrant | undefined,
+): Promise<boolean> {
+  if (!warrant || !isSameHash(warrant.proof, key.warrant(warrant))) {
+    throw new ChainError('The warrant of the erasure was changed, or the service did not issue it.')
+  }
+  return !(await store.isErasureEnded(reader, warrant))
+}
+
+/**
  * Returns the rows of some positions that an erasure may clear: those whose content, customer
- * included, the service wrote. None without a valid warrant.
+ * included, the service wrote. Throws `ChainError` without a warrant that is open.
  */
 async function findClearable(
   tx: Tx,
   key: ChainKey,
   positions: readonly number[],
-  warrant: ClearingWarrant | undefined,
+  warrant: ClearingWarrant,
+  isPermitted: (row: AuditRow, reason: ClearingReason) => boolean,
 ): Promise<AuditRow[]> {
-  if (!warrant || !isSameHash(warrant.proof, key.warrant(warrant))) return []
+  if (!(await isOpenWarrant(tx, key, warrant))) {
+    throw new ChainError('The erasure has ended, and its warrant with it.')
+  }
   const untaggedThrough = (await store.readEnd(tx, 'anchor'))?.untaggedThrough ?? 0
   const rows = await store.findUncleared(tx, positions)
-  return rows.filter((row) => isWarranted(row, warrant) && hasValidTag(key, row, untaggedThrough))
+  return rows.filter((row) => isPermitted(row, warrant) && hasValidTag(key, row, untaggedThrough))
 }
 
 /**
@@ -124,10 +149,11 @@ export async function proveClearing(
   tx: Tx,
   key: ChainKey,
   positions: readonly number[],
-  warrant: ClearingWarrant | undefined,
+  warrant: ClearingWarrant,
 ): Promise<void> {
-  for (const row of await findClearable(tx, key, positions, warrant)) {
-    store.storeClearing(tx, row.position, key.clearing({ ...row, ...REMOVED }))
+  for (const row of await findClearable(tx, key, positions, warrant, isRemovable)) {
+    const proof = key.clearing({ ...row, ...REMOVED }, warrant.cause)
+    store.storeClearing(tx, row.position, proof)
   }
 }
 
@@ -136,11 +162,11 @@ export async function replaceDetail(
   tx: Tx,
   key: ChainKey,
   replacement: DetailReplacement,
-  warrant: ClearingWarrant | undefined,
+  warrant: ClearingWarrant,
 ): Promise<void> {
   const { position, detail } = replacement
-  for (const row of await findClearable(tx, key, [position], warrant)) {
-    store.storeClearing(tx, position, key.clearing({ ...row, detail }))
+  for (const row of await findClearable(tx, key, [position], warrant, isReplaceable)) {
+    store.storeClearing(tx, position, key.clearing({ ...row, detail }, warrant.cause))
   }
   await store.storeDetail(tx, replacement)
 }

@@ -22,6 +22,9 @@ interface PersonalContent {
 /** The columns of a row after a removal, and the digest of its former ones. */
 type ClearedContent = Pick<AuditContent, 'id' | 'digest' | 'actor_name' | 'address' | 'detail'>
 
+/** Actors whose names are their own, also if a person signs in by the same one. */
+export const OF_OTHERS = /^(operator|key|client|workload|cli)$/
+
 /** The columns of a row whose name, address and detail were removed. */
 export const REMOVED = { actor_name: null, address: null, detail: '{}' } as const
 
@@ -94,8 +97,13 @@ const isRemoved = ({ actor_name, address, detail }: PersonalContent): boolean =>
 function hasValidDigest(key: ChainKey, row: TaggedContent): boolean {
   if (row.salt !== null) return digestOf(row) === row.digest
   if (row.tag === null && isRemoved(row)) return true
-  return isSameHash(row.cleared, key.clearing(row))
+  const cause = causeOf(row)
+  return cause !== undefined && isSameHash(row.cleared, key.clearing(row, cause))
 }
+
+/** Returns the id of the row of the erasure that removed columns; undefined if none did. */
+export const causeOf = ({ salt, cleared }: Pick<AuditRow, 'salt' | 'cleared'>) =>
+  salt === null ? cleared?.split(':', 1)[0] : undefined
 
 /** Returns the signed content as a JSON array: the same text on both databases. */
 const canonical = (row: AuditContent): string =>
@@ -112,18 +120,26 @@ export interface ClearingReason {
   readonly scopes: readonly number[]
 }
 
-/** The reason of a removal, and the proof that the service has recorded it. */
-export interface ClearingWarrant extends ClearingReason {
+/** The permission of a warrant. */
+export interface ClearingGrant extends ClearingReason {
+  /** The id of the row that records the operation. */
+  readonly cause: string
+  /** The digest of the values by which the erasure of a person selects rows. */
+  readonly values?: string
+}
+
+/** A grant, and the proof that the service issued it. */
+export interface ClearingWarrant extends ClearingGrant {
   readonly proof: string
 }
 
 export interface ChainKey {
   /** Returns the writer's tag of a row. */
   tag(row: AuditContent): string
-  /** Returns the proof that the service removed columns of a row, and left the others. */
-  clearing(row: ClearedContent): string
+  /** Returns `cleared`: the cause, and the proof that the service removed columns for it. */
+  clearing(row: ClearedContent, cause: string): string
   /** Returns the proof that an operation permits the service to remove columns of rows. */
-  warrant(reason: ClearingReason): string
+  warrant(grant: ClearingGrant): string
   /** Returns the row's `hash`, over its content, tag, place and previous hash. */
   link(row: AuditContent & Pick<AuditRow, 'tag'>, seq: number, previousHash: string): string
   endMac(name: EndName, end: ChainEnd): string
@@ -138,23 +154,49 @@ export function createChainKey(key: Uint8Array): ChainKey {
       .digest('hex')
   return {
     tag: (row) => mac('row', canonical(row)),
-    clearing: ({ id, digest, actor_name, address, detail }) =>
-      mac('cleared', id, digest, actor_name, address, detail),
-    warrant: ({ action, target, scopes }) => mac('warrant', action, target, ...scopes),
+    clearing: ({ id, digest, actor_name, address, detail }, cause) =>
+      `${cause}:${mac('cleared', id, digest, actor_name, address, detail, cause)}`,
+    warrant: ({ action, target, scopes, cause, values = null }) =>
+      mac('warrant', action, target, cause, values, ...scopes),
     link: (row, seq, previousHash) => mac('link', seq, previousHash, row.tag, canonical(row)),
     endMac: (name, { seq, hash, untaggedThrough }) => mac(name, seq, hash, untaggedThrough),
     exportMac: ({ rows, seq, hash, at }) => mac('export', rows, seq, hash, at),
   }
 }
 
-/** Returns whether a row concerns the customer or person of a reason. */
-export const isWarranted = (
-  { scope, actor_kind, actor_id, target }: AuditContent,
-  reason: ClearingReason,
-): boolean => {
-  if (scope !== null && reason.scopes.includes(scope)) return true
-  if (reason.action !== 'person.erase') return false
-  return target === reason.target || (actor_kind === 'person' && actor_id === reason.target)
+const isInScope = ({ scope }: AuditContent, { scopes }: ClearingReason): boolean =>
+  scope !== null && scopes.includes(scope)
+
+/**
+ * Returns whether a reason permits to remove name, address and details of a row. The erasure of a
+ * person removes them from operations of others on it alone: in another row of its customer, of an
+ * actor without an own name, only a name of the person can be.
+ */
+export function isRemovable(row: AuditContent, reason: ClearingReason): boolean {
+  if (reason.action === 'customer.delete') return isInScope(row, reason)
+  const { actor_kind, actor_id, target } = row
+  if (target === reason.target || (actor_kind === 'person' && actor_id === reason.target))
+    return true
+  return isInScope(row, reason) && !OF_OTHERS.test(actor_kind)
+}
+
+/** Returns whether a reason permits to replace addresses in the details of a row. */
+export const isReplaceable = (row: AuditContent, reason: ClearingReason): boolean =>
+  reason.action === 'person.erase' && isInScope(row, reason)
+
+/** Returns whether `cause`, a row of the trail, permits the removal from another row. */
+export function explainsRemoval(cause: AuditRow, row: AuditRow): boolean {
+  const { action, target, scope } = cause
+  if (action === 'person.erase') {
+    const reason: ClearingReason = { action, target, scopes: scope === null ? [] : [scope] }
+    return isRemoved(row) ? isRemovable(row, reason) : isReplaceable(row, reason)
+  }
+  if (action !== 'customer.delete') return false
+  // The erasure of the person that deleted the customer has removed the details.
+  if (cause.salt === null) return true
+  return (
+    isRemoved(row) && isRemovable(row, { action, target, scopes: JSON.parse(cause.detail).scopes })
+  )
 }
 
 /** Compares two hashes in constant time. */

@@ -11,7 +11,7 @@ import type { Reader, Tx } from '../../platform/storage/database.ts'
 import { prepareStatement, sql } from '../../platform/storage/sql.ts'
 import type { Call } from '../../protocol/http/call.ts'
 import type { Actor, AuditPrincipal } from './actor.ts'
-import { type AuditContent, type ClearingReason, type ClearingWarrant, digestOf } from './chain.ts'
+import { type AuditContent, type ClearingGrant, type ClearingWarrant, digestOf } from './chain.ts'
 
 export interface AuditEntry {
   readonly actor: Actor
@@ -64,22 +64,20 @@ export interface AuditSigner {
   /** Returns the HMAC over a row's content. */
   tag(content: AuditContent): string
   /**
-   * Returns the warrant of an erasure, whose transaction records its reason. The job of the erasure
+   * Returns the warrant of an erasure, whose transaction records its cause. The job of the erasure
    * stores it: a writer of the database can start a job, and cannot issue a warrant.
    */
-  warrantFor(reason: ClearingReason): ClearingWarrant
+  warrantFor(grant: ClearingGrant): ClearingWarrant
+  /** Returns false once the erasure has ended. Throws `ChainError` for a forged warrant. */
+  isOpenWarrant(reader: Reader, warrant: ClearingWarrant | undefined): Promise<boolean>
   /**
    * Proves that the service removes names and details of the rows of some positions, which the
-   * transaction does next. A row that another program changed, and an erasure without a warrant,
-   * get no proof: `gatehook audit verify` reports the row.
+   * transaction does next. A row that another program changed gets no proof: `gatehook audit
+   * verify` reports it. Throws `ChainError` without a warrant that is open.
    */
-  proveClearing(
-    tx: Tx,
-    positions: readonly number[],
-    warrant: ClearingWarrant | undefined,
-  ): Promise<void>
+  proveClearing(tx: Tx, positions: readonly number[], warrant: ClearingWarrant): Promise<void>
   /** Replaces the details of a row by others without personal values, in the same way. */
-  replaceDetail(tx: Tx, row: DetailReplacement, warrant: ClearingWarrant | undefined): Promise<void>
+  replaceDetail(tx: Tx, row: DetailReplacement, warrant: ClearingWarrant): Promise<void>
   /** Called after the commit of a row. */
   onCommit(): void
   /** The name of this node. */

@@ -9,14 +9,12 @@ import {
   type Table,
   text,
 } from '../../platform/storage/table.ts'
+import { OF_OTHERS } from './chain.ts'
 
 /** They contain no name, and a restore reads them. */
 const OF_ERASURE = /^person\.(erased?|export)$/
 /** Actions whose target can be a person. */
 const ON_PERSON = /^(person\.|login\.|session\.end_all$|portal\.)/
-
-/** Actors whose names are their own, also if a person signs in by the same one. */
-const OF_OTHERS = /^(operator|key|client|workload|cli)$/
 
 /** Whether the person did an operation, or it was done on the person. */
 const concerns = (row: Readonly<Record<string, Value>>, person: PersonTrace): boolean =>
@@ -40,7 +38,8 @@ export const auditTrail: Table = {
     'An operation. `tag` is the HMAC of the writer; `seq`, `hash` and `previous_hash` are null ' +
     'until the row joins the chain. They cover `digest`, the salted hash of name, address and ' +
     'detail: a deletion of the person or customer removes those and the salt (§18.11), and ' +
-    'stores an HMAC that it did, `cleared`. `scope`: the customer and mode that the row concerns.',
+    'stores the id of its row, and an HMAC that it did, in `cleared`. `scope`: the customer and ' +
+    'mode that the row concerns.',
   columns: {
     position: serial,
     id: text.plain,

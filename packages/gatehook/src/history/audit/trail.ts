@@ -17,6 +17,7 @@ import {
   appendBatch,
   type ChainDeps,
   ChainError,
+  isOpenWarrant,
   proveClearing,
   purgeRows,
   replaceDetail,
@@ -64,7 +65,8 @@ export const createSigner = (
   onCommit: () => void = () => {},
 ): AuditSigner => ({
   tag: key.tag,
-  warrantFor: (reason) => ({ ...reason, proof: key.warrant(reason) }),
+  warrantFor: (grant) => ({ ...grant, proof: key.warrant(grant) }),
+  isOpenWarrant: (reader, warrant) => isOpenWarrant(reader, key, warrant),
   proveClearing: (tx, positions, warrant) => proveClearing(tx, key, positions, warrant),
   replaceDetail: (tx, row, warrant) => replaceDetail(tx, key, row, warrant),
   onCommit,

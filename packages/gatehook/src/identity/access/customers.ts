@@ -6,7 +6,7 @@ import type { Actor } from '../../history/audit/actor.ts'
 import { recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { createTimeOrderedId } from '../../kernel/id.ts'
-import { type Principal, scopeOf } from '../../kernel/principal.ts'
+import { type Principal, scopeOf, scopesOf } from '../../kernel/principal.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { CustomerPlace } from '../../platform/storage/customer-rows.ts'
 import { ConstraintError, type Tx } from '../../platform/storage/database.ts'
@@ -122,7 +122,7 @@ export async function deleteCustomer(
   admin: Administration,
   id: string,
   actor: Actor,
-  begin: (tx: Tx, customer: CustomerPlace) => Promise<unknown>,
+  begin: (tx: Tx, customer: CustomerPlace, cause: string) => Promise<unknown>,
 ): Promise<JsonOf<typeof customerDeletion>> {
   const now = admin.clock.now()
   return admin.write(async (tx) => {
@@ -137,9 +137,11 @@ export async function deleteCustomer(
     await store.beginDeletion(tx, no, now)
     await publishCustomerChange(tx, id, now)
     await admin.wakeDeliveriesOf?.(tx, no)
-    await recordAudit(tx, { actor, action: 'customer.delete', target: id }, admin)
+    const detail = { scopes: scopesOf(no) }
+    const entry = { actor, action: 'customer.delete', target: id, detail }
+    const cause = await recordAudit(tx, entry, admin)
     tx.afterCommit(admin.onChange)
-    await begin(tx, { id, no })
+    await begin(tx, { id, no }, cause)
     return { id, deleting_since: isoTime(now), deleted_rows: 0 }
   })
 }

@@ -5,7 +5,7 @@
 import type { ClearingWarrant } from '../../history/audit/chain.ts'
 import { type AuditContext, recordAudit } from '../../history/audit/store.ts'
 import * as store from '../../identity/access/store.ts'
-import { scopeOf } from '../../kernel/principal.ts'
+import { customerNoOf, type Scope, scopesOf } from '../../kernel/principal.ts'
 import { Continuation, type JobHandler } from '../../platform/jobs/job.ts'
 import type { EnqueueJob } from '../../platform/jobs/queue.ts'
 import {
@@ -13,11 +13,12 @@ import {
   CustomerRows,
   type OwnedTable,
 } from '../../platform/storage/customer-rows.ts'
-import type { Database } from '../../platform/storage/database.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
 import {
   ATTEMPTS,
   decodeState,
   encodeState,
+  openWarrant,
   type RowPlace,
   TIMEOUT_MS,
   tableSlices,
@@ -27,6 +28,7 @@ import {
 } from './slices.ts'
 
 const JOB = 'delete_customer'
+const ACTION = 'customer.delete'
 
 interface DeletionDeps {
   readonly db: Database
@@ -38,14 +40,15 @@ interface DeletionDeps {
 }
 
 /** The input of a job. */
-interface DeletionInput extends CustomerPlace, WalkState {
-  readonly warrant?: ClearingWarrant | undefined
+interface DeletionInput extends WalkState {
+  /** It names the customer. */
+  readonly warrant: ClearingWarrant
 }
 
 export interface CustomerDeletionJob {
   readonly handler: JobHandler
-  /** Enqueues the job. */
-  begin(tx: Parameters<EnqueueJob>[0], customer: CustomerPlace): Promise<unknown>
+  /** Enqueues the job; `cause` is the id of the audit row. */
+  begin(tx: Tx, customer: CustomerPlace, cause: string): Promise<unknown>
 }
 
 export function createCustomerDeletion(deps: DeletionDeps): CustomerDeletionJob {
@@ -58,22 +61,25 @@ export function createCustomerDeletion(deps: DeletionDeps): CustomerDeletionJob 
       attempts: ATTEMPTS,
       timeoutMs: TIMEOUT_MS,
       async run({ input, signal }) {
-        const { id, no, warrant, ...state } = decodeState<DeletionInput>(input)
-        const steps = await stepsOf(deps, { id, no }, warrant)
+        const { warrant: stored, ...state } = decodeState<DeletionInput>(input)
+        const source = { db: deps.db, trail: deps.audit.trail }
+        const warrant = await openWarrant(source, stored, { action: ACTION })
+        if (!warrant) return undefined
+        const no = customerNoOf(warrant.scopes[0] as Scope)
+        const steps = await stepsOf(deps, { id: warrant.target, no }, warrant)
         const next = await walkSteps(steps, state, { clock, signal })
         if (!next) return end(deps, no)
-        return new Continuation(clock.now(), encodeState({ id, no, warrant, ...next }))
+        return new Continuation(clock.now(), encodeState({ warrant, ...next }))
       },
     },
-    begin(tx, { id, no }) {
-      const scopes = [scopeOf(no, 'live'), scopeOf(no, 'test')]
-      const reason = { action: 'customer.delete', target: id, scopes } as const
-      const warrant = deps.audit.trail.warrantFor(reason)
+    begin(tx, { id: target, no }, cause) {
+      const scopes = scopesOf(no)
+      const warrant = deps.audit.trail.warrantFor({ action: ACTION, target, scopes, cause })
       return enqueue(tx, {
         kind: 'deletion',
         name: JOB,
         scope: undefined, // the deletion deletes the jobs of the customer
-        input: encodeState({ id, no, warrant, pass: 0, changed: 0 }),
+        input: encodeState({ warrant, pass: 0, changed: 0 }),
         rowKey: JOB, // one customer after the other, on all nodes
       })
     },
@@ -83,7 +89,7 @@ export function createCustomerDeletion(deps: DeletionDeps): CustomerDeletionJob 
 async function stepsOf(
   { db, audit, monitoring, listTables }: DeletionDeps,
   customer: CustomerPlace,
-  warrant: ClearingWarrant | undefined,
+  warrant: ClearingWarrant,
 ): Promise<WalkStep[]> {
   const steps: WalkStep[] = []
   const deps = { db, monitoring, trail: audit.trail, warrant }

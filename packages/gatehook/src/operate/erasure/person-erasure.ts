@@ -3,12 +3,13 @@
  * the sign-in name from everything that the installation has of the person. The row stays, so that
  * other rows still refer to it.
  */
+import { hash } from 'node:crypto'
 import type { PersonalData, PersonPlace } from '../../declare/resources/personal-data.ts'
 import { runOnce } from '../../declare/resources/repeat-keys.ts'
 import type { RowCredentials } from '../../declare/resources/rows.ts'
 import type { Actor } from '../../history/audit/actor.ts'
-import type { ClearingWarrant } from '../../history/audit/chain.ts'
-import { recordAudit } from '../../history/audit/store.ts'
+import type { ClearingGrant, ClearingWarrant } from '../../history/audit/chain.ts'
+import { type AuditSigner, recordAudit } from '../../history/audit/store.ts'
 import { personErased } from '../../history/events/engine-types.ts'
 import type { RecordEvent } from '../../history/events/store.ts'
 import { type Administration, DEFAULT_CUSTOMER } from '../../identity/access/administration.ts'
@@ -18,6 +19,7 @@ import { namespaceOf } from '../../identity/people/namespace.ts'
 import type { Directory } from '../../identity/people/person.ts'
 import { listAddressesOfOthers } from '../../identity/people/store.ts'
 import { Failure } from '../../kernel/failure.ts'
+import type { Scope } from '../../kernel/principal.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { Continuation, type JobAttempt, type JobHandler } from '../../platform/jobs/job.ts'
 import type { EnqueueJob } from '../../platform/jobs/queue.ts'
@@ -31,6 +33,7 @@ import {
   ATTEMPTS,
   decodeState,
   encodeState,
+  openWarrant,
   SETTLE_MS,
   TIMEOUT_MS,
   type WalkState,
@@ -38,6 +41,7 @@ import {
 } from './slices.ts'
 
 const JOB = 'erase_person'
+const ACTION = 'person.erase'
 /**
  * The first pass collects, the second erases, the next ones erase what requests wrote meanwhile.
  * Rows that others write go on to mention common values, so that the passes have an end.
@@ -55,11 +59,12 @@ export interface PersonErasureDeps extends PersonStepDeps {
 }
 
 /** The input of a job. */
-interface ErasureInput extends PersonPlace, WalkState {
+interface ErasureInput extends WalkState {
   readonly values: StoredPersonValues
   /** Whether the values that this pass erases are followed by others, which the data still has. */
   readonly isPart?: boolean
-  readonly warrant?: ClearingWarrant | undefined
+  /** It names the person. */
+  readonly warrant: ClearingWarrant
   readonly erased?: ErasedCounts
 }
 
@@ -71,6 +76,23 @@ export interface PersonErasure {
   /** Ends the credential and enqueues the job. Throws 404. */
   begin(admin: Administration, id: number, actor: Actor): Promise<JsonOf<typeof personErasure>>
 }
+
+/** Covers the values of a job, of which its writer chooses none, by a proof. */
+const digestOf = (values: StoredPersonValues): string => hash('sha256', JSON.stringify(values))
+
+/** Returns the collected values with a warrant for rows that have them. */
+function withWarrant(
+  trail: AuditSigner,
+  { action, target, scopes, cause }: ClearingGrant,
+  collected: PersonValues,
+): Pick<ErasureInput, 'values' | 'warrant'> {
+  const values = collected.stored()
+  const grant = { action, target, scopes, cause, values: digestOf(values) }
+  return { values, warrant: trail.warrantFor(grant) }
+}
+
+/** Each request has a warrant of its own. */
+const workOf = ({ warrant: _, ...work }: ErasureInput): string => JSON.stringify(work)
 
 /** Finds the row of a person, also one without a credential. Throws 404. */
 export async function findPersonRow(
@@ -104,11 +126,12 @@ export function createPersonErasure(deps: PersonErasureDeps): PersonErasure {
         const { no: namespace } = namespaceOf(directory.names, scope)
         const folded = foldName(String(row[directory.username] ?? ''))
         await deleteMailTokensOf(tx, { resource, namespace, folded, person: id })
-        const reason = { action: 'person.erase', target: String(id) } as const
-        await recordAudit(tx, { ...reason, actor, scope }, admin)
-        const warrant = admin.trail.warrantFor({ ...reason, scopes: [scope] })
-        const place = { scope, id, pass: 0, changed: 0 }
-        const input: ErasureInput = { ...place, warrant, values: values.stored() }
+        const reason = { action: ACTION, target: String(id) } as const
+        const cause = await recordAudit(tx, { ...reason, actor, scope }, admin)
+        const input: ErasureInput = {
+          ...{ pass: 0, changed: 0 },
+          ...withWarrant(admin.trail, { ...reason, scopes: [scope], cause }, values),
+        }
         const job = await enqueue(tx, {
           kind: 'erasure',
           name: JOB,
@@ -116,6 +139,7 @@ export function createPersonErasure(deps: PersonErasureDeps): PersonErasure {
           input: encodeState(input),
           rowKey: `${JOB} ${id}`,
           isMerged: true,
+          isSameWork: (other) => workOf(decodeState(other)) === workOf(input),
         })
         return { id, erasing_since: isoTime(admin.clock.now()), job_id: job }
       }),
@@ -128,9 +152,13 @@ async function runErasure(
 ): Promise<Continuation | undefined> {
   const { directory, admin } = deps
   const { clock } = admin
-  const { scope, id, values: stored, warrant, ...rest } = decodeState<ErasureInput>(input)
+  const { values: stored, warrant: storedWarrant, ...rest } = decodeState<ErasureInput>(input)
   const { erased = {}, isPart = false, ...state } = rest
   const { resource } = directory
+  const expected = { action: ACTION, values: digestOf(stored) } as const
+  const warrant = await openWarrant({ db: deps.db, trail: admin.trail }, storedWarrant, expected)
+  if (!warrant) return undefined
+  const [scope, id] = [warrant.scopes[0] as Scope, Number(warrant.target)]
   const values = new PersonValues({ id: String(id), resource }, stored)
   const person = { scope, id }
   values.noteOthers(await listAddressesOfOthers(deps.db, { resource, id }, values.addresses()))
@@ -158,10 +186,10 @@ async function runErasure(
     }
     return new Continuation(
       clock.now(),
-      encodeState({ ...person, ...rest, values: values.stored(), warrant, erased }),
+      encodeState({ ...rest, ...withWarrant(admin.trail, warrant, values), erased }),
     )
   }
-  await end(deps, person, job, { erased, values_left: values.left })
+  await end(deps, person, job, { erased, values_left: values.left, cause: warrant.cause })
   return undefined
 }
 
@@ -173,7 +201,7 @@ async function end(
   { db, admin, record, directory: { resource } }: PersonErasureDeps,
   { scope, id }: PersonPlace,
   job: string,
-  detail: { readonly erased: ErasedCounts; readonly values_left: number },
+  detail: { readonly erased: ErasedCounts; readonly values_left: number; readonly cause: string },
 ): Promise<void> {
   await db.write(async (tx) => {
     const now = admin.clock.now()

@@ -51,7 +51,7 @@ export interface PersonStepDeps extends BodyRenderer {
 }
 
 /** The dependencies of the steps that erase. */
-type PersonErasingDeps = PersonStepDeps & { readonly warrant: ClearingWarrant | undefined }
+type PersonErasingDeps = PersonStepDeps & { readonly warrant: ClearingWarrant }
 
 interface ErasurePlaces {
   /** The rows of the customer and mode of the person. */

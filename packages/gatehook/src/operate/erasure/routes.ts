@@ -67,9 +67,9 @@ export function erasureRoutes({
     ),
     change(erasureOperations.deleteCustomer, async ({ admin, params, caller }) => {
       const customer = await customerIdOf(admin.db, params.id!)
-      return deleteCustomer(admin, customer, caller.actor, async (tx, place) => {
+      return deleteCustomer(admin, customer, caller.actor, async (tx, place, cause) => {
         await rejectInheritedRules(tx, place)
-        await deletion.begin(tx, place)
+        await deletion.begin(tx, place, cause)
       })
     }),
   ]

@@ -5,7 +5,7 @@
  * run.
  */
 import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promises'
-import type { ClearingWarrant } from '../../history/audit/chain.ts'
+import type { ClearingGrant, ClearingWarrant } from '../../history/audit/chain.ts'
 import type { AuditSigner } from '../../history/audit/store.ts'
 import { auditTrail } from '../../history/audit/tables.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -116,10 +116,26 @@ export const decodeState = <T>(text: string): T =>
     typeof value?.[HEX] === 'string' ? Buffer.from(value[HEX], 'hex') : value,
   )
 
+/**
+ * Returns the warrant of a job, which names the person or customer; undefined once the erasure has
+ * ended: a run that was killed after its end repeats nothing. Throws for a forged one.
+ */
+export async function openWarrant(
+  { db, trail }: { readonly db: Database; readonly trail: AuditSigner },
+  warrant: ClearingWarrant | undefined,
+  { action, values }: Pick<ClearingGrant, 'action' | 'values'>,
+): Promise<ClearingWarrant | undefined> {
+  if (!(await trail.isOpenWarrant(db, warrant))) return undefined
+  if (warrant!.action !== action || warrant!.values !== values) {
+    throw new Error('The warrant of the job is of another erasure.')
+  }
+  return warrant
+}
+
 interface SliceDeps {
   readonly db: Database
   readonly trail: Pick<AuditSigner, 'proveClearing'>
-  readonly warrant: ClearingWarrant | undefined
+  readonly warrant: ClearingWarrant
   readonly monitoring: RowPlace
 }
 

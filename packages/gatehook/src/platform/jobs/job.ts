@@ -167,6 +167,8 @@ export interface NewJob {
   readonly rowKey?: string | undefined
   /** A waiting job with the same key and input does its work, too: no further one is stored. */
   readonly isMerged?: true
+  /** Whether a waiting job with this input does the same. Default: with an equal one. */
+  readonly isSameWork?: (input: string) => boolean
   /** The name of a recurring job, or of its run for a customer and mode, of which one waits. */
   readonly schedule?: string | undefined
 }

@@ -47,7 +47,8 @@ export function createEnqueue({ clock, random, wake }: QueueDeps): EnqueueJob {
     }
     const now = clock.now()
     const before = job.rowKey === undefined ? undefined : await lockLastOf(tx, job.rowKey)
-    const isTwin = before?.state === 'waiting' && before.input === job.input
+    const { isSameWork = (input) => input === job.input } = job
+    const isTwin = before?.state === 'waiting' && isSameWork(before.input)
     if (job.isMerged && isTwin) return before.id
     const id = nextId(now)
     const times = { runAt: job.runAt ?? now, createdAt: now }

@@ -17,7 +17,7 @@ import {
   policyOf,
 } from './job.ts'
 
-type JobInsert = Omit<NewJob, 'runAt' | 'isMerged'> & {
+type JobInsert = Omit<NewJob, 'runAt' | 'isMerged' | 'isSameWork'> & {
   readonly id: string
   /** Whether a job with its row key has not ended. */
   readonly isBlocked?: boolean
