@@ -80,6 +80,7 @@ eachStage(
   'the highest role of the groups counts, and the identity is issuer and subject',
   async (stage) => {
     const { browser, provider, service } = stage
+    const { groups } = provider.account
     const { administration, hasher } = service.app
     const address = 'u-1@example.com'
     // The same address with a password: another operator.
@@ -114,6 +115,22 @@ eachStage(
       [provider.issuer, null].sort(),
     )
     assert.ok((await stage.listActions()).includes('operator.role'))
+
+    provider.account.groups = groups
+    await again.signIn()
+    headers.cookie = [...again.cookies].map((pair) => pair.join('=')).join('; ')
+    const links = [grant, grant].map((body) => anonymous.post('/admin/portal-links', body, headers))
+    const [used, unused] = (await Promise.all(links)).map((reply) => ({ token: tokenOf(reply) }))
+    const last = cookieOf(await anonymous.post('/portal/session', used, headers))
+    const readLast = () =>
+      anonymous.get('/portal/session', { ...OWN, host: headers.host, cookie: last })
+    assert.equal((await readLast()).status, 200)
+    provider.account.groups = ['others']
+    const refused = openOperatorBrowser(service.as(undefined))
+    assert.equal((await refused.signIn()).status, 403)
+    assert.equal((await again.get('/console/session')).status, 401, 'its groups ended')
+    assert.equal((await readLast()).status, 401)
+    assert.equal((await anonymous.post('/portal/session', unused, headers)).status, 401)
   },
 )
 

@@ -120,7 +120,10 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'operator.second_factor_confirm': of('operator', 'An operator confirmed a second factor.'),
   'operator.second_factor_enrol': of('operator', 'An operator began to enrol a second factor.'),
   'operator.second_factor_reset': of('operator', 'The second factor of an operator was removed.'),
-  'operator.session_end': of('session', 'A session of an operator was ended.'),
+  'operator.session_end': of(
+    'session or operator',
+    'A session of an operator was ended, or all: its provider named it without a group.',
+  ),
   'operator.sign_out': of('operator', 'An operator signed out of the console.'),
   'operator.sign_in': of('operator or link', 'An operator signed in to the console.'),
   'outbox.discard': of('event', 'A held event of a transaction was discarded.'),

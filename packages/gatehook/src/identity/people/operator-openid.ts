@@ -77,6 +77,7 @@ export interface OperatorOpenid {
 class SignInRefused extends Error {}
 
 const NOT_DONE = 'The sign-in did not succeed. The log of the server has the reason.'
+const NO_GROUP = 'no group'
 const NO_ROLE = 'Your account at the identity provider has no role in this console.'
 
 const refusalPage = (sentence: string): Answer =>
@@ -199,6 +200,7 @@ async function signIn(deps: OpenidDeps, call: Call, operator: ProviderOperator):
   const { email, role, issuer, subject, tokens } = operator
   if (role === undefined) {
     log.warn({ issuer, subject }, 'an operator without a group of GATEHOOK_OPERATORS_ROLES')
+    await endWithoutGroup(admin, { issuer, subject })
     throw new SignInRefused(NO_ROLE)
   }
   const openSession = createSessionOpener(deps)
@@ -230,6 +232,20 @@ async function signIn(deps: OpenidDeps, call: Call, operator: ProviderOperator):
       provider: { issuer, encrypt: (hash) => encryptTokens(vault, hash, tokens) },
     })
     return session.token
+  })
+}
+
+/** Ends what an operator has open whom the provider names without a group. */
+async function endWithoutGroup(
+  admin: Administration,
+  identity: Pick<ProviderOperator, 'issuer' | 'subject'>,
+): Promise<void> {
+  await admin.write(async (tx) => {
+    const row = await store.lockIdentity(tx, identity)
+    if (!row) return
+    await endOperatorAccess(admin, tx, row.id)
+    const entry = { actor: ACTOR, action: 'operator.session_end', target: row.id }
+    await recordAudit(tx, { ...entry, detail: { cause: NO_GROUP } }, admin)
   })
 }
 
@@ -287,7 +303,7 @@ async function readAgain(
     })
     return
   }
-  const cause = 'error' in result ? causeOf(result.error) : 'no group'
+  const cause = 'error' in result ? causeOf(result.error) : NO_GROUP
   log.warn({ operator: row.operator, cause }, 'the groups of an operator were not read')
   // Later requests read again, until the groups are overdue: the provider may be restarting.
   if ('error' in result && !isRefusal(result.error) && !isOverdue) return
