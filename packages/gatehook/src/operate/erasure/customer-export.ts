@@ -1,6 +1,7 @@
 /**
- * The data of a customer as NDJSON (§18.11): each row of each table, without secret columns. It
- * reads page by page, in constant memory. A row that changes meanwhile is in it once, or not.
+ * The data of a customer as NDJSON (§18.11): each row of each table, without secret columns, and
+ * without what identifies operators. It reads page by page, in constant memory. A row that changes
+ * meanwhile is in it once, or not.
  */
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Actor } from '../../history/audit/actor.ts'
@@ -11,6 +12,7 @@ import { Failure } from '../../kernel/failure.ts'
 import {
   type CustomerPlace,
   CustomerRows,
+  exportedRow,
   isExported,
   type OwnedTable,
   type RowPosition,
@@ -60,8 +62,8 @@ async function* readLines(
       const page = await rows.page(reader, customer, position, PAGE_ROWS)
       let text = ''
       for (const cells of page.rows) {
-        const row = Object.fromEntries(columns.map((name, at) => [name, cells[at]]))
-        text += `${JSON.stringify({ table: table.name, row })}\n`
+        const row = Object.fromEntries(columns.map((name, at) => [name, cells[at]!]))
+        text += `${JSON.stringify({ table: table.name, row: exportedRow(table, row) })}\n`
       }
       if (text !== '') yield text
       position = page.next

@@ -1,7 +1,7 @@
 /**
  * The data of a person as NDJSON (§18.11): its rows, their events, inputs of jobs, and the rows of
  * the engine that name it. It reads page by page. It leaves out data of others that mention the
- * person.
+ * person, and who else requested what concerns it.
  */
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Actor } from '../../history/audit/actor.ts'
@@ -12,6 +12,7 @@ import { findCustomerIdOf } from '../../identity/access/customer-reader.ts'
 import type { Directory } from '../../identity/people/person.ts'
 import { jobs } from '../../platform/jobs/tables.ts'
 import {
+  exportedRow,
   isExported,
   type OwnedTable,
   type RowPosition,
@@ -87,7 +88,7 @@ async function* readLines(
       const page = await pages(position)
       let text = ''
       for (const row of page.rows) {
-        if (await isOf(table, row)) text += line(table.name, withoutSecrets(table, row))
+        if (await isOf(table, row)) text += line(table.name, exportedRow(table, row, trace.id))
       }
       if (text !== '') yield text
       position = page.next
@@ -95,6 +96,3 @@ async function* readLines(
     }
   }
 }
-
-const withoutSecrets = ({ columns }: OwnedTable, row: NamedCells): NamedCells =>
-  Object.fromEntries(Object.entries(row).filter(([name]) => columns[name]!.content !== 'secret'))

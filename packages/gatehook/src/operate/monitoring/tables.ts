@@ -18,10 +18,14 @@ import {
 import type { RequestRecord } from './request-record.ts'
 import { valuesOfRequest } from './request-values.ts'
 
+type RequestCells = Readonly<Record<string, Value>>
+
+const isCaller = (row: RequestCells, person: string): boolean =>
+  row.caller_kind === 'person' && row.caller_id === person
+
 /** Whether the person sent a request, or it concerns the row of the person. */
-const concerns = (row: Readonly<Record<string, Value>>, person: PersonTrace): boolean =>
-  (row.caller_kind === 'person' && row.caller_id === person.id) ||
-  row.object === `${person.resource}/${person.id}`
+const concerns = (row: RequestCells, person: PersonTrace): boolean =>
+  isCaller(row, person.id) || row.object === `${person.resource}/${person.id}`
 
 const loggedRequests: Table = {
   name: 'gh_monitoring_requests',
@@ -73,6 +77,18 @@ const loggedRequests: Table = {
       cleared: { path: `CASE route WHEN '*' THEN '/…' ELSE route END`, exchange: 'NULL' },
     },
   },
+  hiddenInExports: [
+    {
+      columns: [
+        ...['path', 'caller_kind', 'caller_id', 'caller_name', 'key_id', 'client_id', 'version'],
+        ...['ip', 'user_agent', 'event_ids', 'warnings', 'trace_id', 'exchange'],
+      ],
+      isIn: (row, person) =>
+        person === undefined
+          ? row.kind === 'admin' || row.caller_kind === 'operator'
+          : !isCaller(row, person),
+    },
+  ],
   indexes: {
     id: { on: 'id', serves: 'a request by its id' },
     customer: {

@@ -1,6 +1,9 @@
 /** One-time links to the portal, and its sessions (§12.2). */
 import { byScope, bytes, int, type Table, text } from '../../platform/storage/table.ts'
 
+/** The operator that created a link. */
+const OPERATOR = { columns: ['operator'], isIn: () => true }
+
 export const portalLinks: Table = {
   name: 'gh_portal_links',
   row: 'A link that opens the portal once.',
@@ -25,6 +28,7 @@ export const portalLinks: Table = {
     isOf: ({ email }, person) => person.names(email),
     effect: 'delete',
   },
+  hiddenInExports: [OPERATOR],
   indexes: {
     id: { on: 'id', unique: true, serves: 'a link by its id' },
     scope: { on: 'scope, expires_at', serves: 'the links of a customer' },
@@ -65,6 +69,7 @@ export const portalSessions: Table = {
       (kind === 'person' && subject === person.id) || person.names(email),
     effect: 'delete',
   },
+  hiddenInExports: [OPERATOR],
   indexes: {
     id: { on: 'id', unique: true, serves: 'a session by its id' },
     subject: { on: 'kind, subject, scope, created_at', serves: 'the newest sessions of a subject' },

@@ -5,6 +5,10 @@ import { ENGINE } from './job.ts'
 /** The group of a waiting job that is not blocked. */
 const GROUP = "(CASE WHEN state = 'waiting' AND blocked = 0 THEN caller_group END)"
 
+/** Names of callers are JSON (`credentialName`), or those of the engine. */
+const isOfOperator = (caller: string): boolean =>
+  caller.startsWith('[') && JSON.parse(caller)[1] === 'operator'
+
 export const jobs: Table = {
   name: 'gh_jobs',
   row:
@@ -45,6 +49,15 @@ export const jobs: Table = {
   key: ['no'],
   place: 'local',
   belongs: byScope,
+  hiddenInExports: [
+    // The warrant of an erasure, and the values that it collects.
+    { columns: ['input'], isIn: ({ kind }) => kind === 'erasure' },
+    {
+      columns: ['caller', 'subject', 'caller_group'],
+      isIn: ({ caller, subject }, person) =>
+        person === undefined ? isOfOperator(String(caller)) : subject !== person,
+    },
+  ],
   indexes: {
     id: { on: 'id', unique: true, serves: 'a job by its id' },
     schedule: {

@@ -24,7 +24,10 @@ export interface OwnedPlace extends CustomerPlace {
 
 /** A table with rows of customers. */
 export interface OwnedTable
-  extends Pick<Table, 'name' | 'columns' | 'key' | 'belongs' | 'indexes' | 'apart' | 'ofPerson'> {
+  extends Pick<
+    Table,
+    'name' | 'columns' | 'key' | 'belongs' | 'indexes' | 'apart' | 'ofPerson' | 'hiddenInExports'
+  > {
   /** Columns that refer to rows of the same table; they become null before rows are deleted. */
   readonly selfReferences?: readonly string[]
 }
@@ -67,6 +70,19 @@ export const isOwned = (table: OwnedTable): boolean => ownerOf(table) !== undefi
 
 /** Returns whether exports have the rows; others are records of the operator. */
 export const isExported = (table: OwnedTable): boolean => ownerOf(table)?.outlives === false
+
+/** Returns a row as the export of its customer has it, or that of a person, by its id. */
+export function exportedRow(
+  { columns, hiddenInExports = [] }: OwnedTable,
+  row: Readonly<Record<string, Value>>,
+  person?: string,
+): Readonly<Record<string, Value>> {
+  const hidden = new Set(
+    hiddenInExports.flatMap(({ columns, isIn }) => (isIn(row, person) ? columns : [])),
+  )
+  const entries = Object.entries(row).filter(([name]) => columns[name]!.content !== 'secret')
+  return Object.fromEntries(entries.map(([name, cell]) => [name, hidden.has(name) ? null : cell]))
+}
 
 /** Returns the columns after `column` of a unique order that begins with it; undefined: none. */
 function orderWithin({ key, indexes = {} }: OwnedTable, column: string) {

@@ -143,6 +143,16 @@ export interface PersonRows {
   }
 }
 
+/** Columns that an export has as null, in some of the rows. */
+interface HiddenColumns {
+  readonly columns: readonly string[]
+  /**
+   * Whether they are of another caller than the customer (`person` is undefined) or the person of
+   * the export.
+   */
+  readonly isIn: (row: Readonly<Record<string, Value>>, person: string | undefined) => boolean
+}
+
 /** The differences of a distributed table. */
 interface Distribution {
   /** SQL of defaults by column, instead of those of PostgreSQL. */
@@ -201,6 +211,8 @@ export interface Table {
   readonly belongs: RowOwner
   /** Undefined: no row concerns one person, or code of the module erases them. */
   readonly ofPerson?: PersonRows
+  /** Columns of operators and of others: exports (§18.11) leave them out, as secret ones. */
+  readonly hiddenInExports?: readonly HiddenColumns[]
   /** By the part of the name that follows the table's. */
   readonly indexes?: Readonly<Record<string, DeclaredIndex>>
   /** How long a row stays, as a noun. */
