@@ -14,6 +14,9 @@ test('the values of secret parameters are removed, in any spelling of their name
     ['/api/orders?API_KEY=gk_live_x', '/api/orders?API_KEY=...'],
     ['/api/orders?%zz=gk_live_x', '/api/orders?%zz=...'],
     ['/api/orders?api_key=a=b', '/api/orders?api_key=...'],
+    ['/api/orders?sig=ab&otp=12', '/api/orders?sig=...&otp=...'],
+    ['https://user:pw@h.example/a', 'https://...@h.example/a'],
+    ['/a?u=//pw@h//p@h//x/a@b', '/a?u=//...@h//...@h//x/a@b'],
   ]
   for (const [url, logged] of cases) assert.equal(redactUrl(url), logged)
 })

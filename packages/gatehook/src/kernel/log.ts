@@ -198,6 +198,9 @@ export const isCredentialName = (name: string): boolean => CREDENTIAL_NAME.test(
 
 /** Further secret parameters. Some clients send members of bodies in the URL by mistake. */
 const SECRET_PARAMETERS: ReadonlySet<string> = new Set([
+  'sig',
+  'otp',
+  'x-key',
   'cursor',
   'code',
   'code_verifier',
@@ -215,7 +218,11 @@ const NO_NAMES: ReadonlySet<string> = new Set()
  * @param secretFields names of fields that are declared secret, which parameters may have as well
  */
 export const redactUrl = (url: string, secretFields = NO_NAMES): string =>
-  withoutCredentials(withoutSecretValues(url, secretFields))
+  withoutCredentials(withoutUserinfo(withoutSecretValues(url, secretFields)))
+
+/** Removes user and password of a URL in a text. */
+const withoutUserinfo = (text: string): string =>
+  text.includes('@') ? text.replace(/\/\/[^/@]*@/g, `//${REDACTED_TEXT}@`) : text
 
 function withoutSecretValues(url: string, secretFields: ReadonlySet<string>): string {
   const mark = url.indexOf('?')

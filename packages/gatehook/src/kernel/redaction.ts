@@ -21,6 +21,9 @@ const SECRET_HEADERS: ReadonlySet<string> = new Set([
   'set-cookie',
   'x-api-key',
   'x-gatehook-csrf',
+  'x-auth',
+  'x-otp',
+  'x-session-id',
 ])
 /** Members with a credential under a name that has other meanings elsewhere. */
 const SECRET_MEMBERS: ReadonlySet<string> = new Set([
@@ -30,6 +33,7 @@ const SECRET_MEMBERS: ReadonlySet<string> = new Set([
   'device_code',
   'user_code',
   'ticket',
+  'otp',
 ])
 
 /** A JSON text as a value: the names of its members are not examined. */

@@ -84,6 +84,7 @@ const REVIEWED: readonly string[] = [
   '/=+$/',
   String.raw`/^(?:\/admin\/as\/:customer\/:mode)?\/api\/([^/]+)(\/.+)?$/`,
   // Each match begins with a character that its parts exclude.
+  String.raw`/\/\/[^/@]*@/g`,
   String.raw`/<([^<>]*)>([^<>]*)/g`,
   // For paths of declarations: the alternatives have no first character in common.
   String.raw`/^(?::[a-z][a-z0-9_-]*|(?!:)(?:[\w.~!$&'()*+,;=:@-]|%[\dA-Fa-f]{2})+)$/`,

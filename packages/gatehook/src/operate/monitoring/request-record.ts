@@ -191,7 +191,7 @@ function describeExchange(
   const isMedia = exchange.body instanceof MediaBody
   const { value, truncated } = isMedia
     ? { truncated: false }
-    : unknownNames
+    : unknownNames && hasNames(exchange.body)
       ? redactBody(exchange.body, secretFields.union(unknownNames))
       : { truncated: true }
   return JSON.stringify({
@@ -206,6 +206,13 @@ function describeExchange(
     },
   })
 }
+
+const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Whether each value of a body has a name: a bare text may be a password. */
+const hasNames = (body: unknown): boolean =>
+  body === undefined || isObject(body) || (Array.isArray(body) && body.every(isObject))
 
 /**
  * Returns the names of the members that the failure calls unknown: each may be a misspelled name of
