@@ -17,9 +17,13 @@ import type { AppOptions } from './foundation.ts'
 
 const MESSAGE_CHARACTERS = 400
 
+/** Whether another program has the port, or the process may not open it. */
+const isListenError = (error: unknown): boolean =>
+  error instanceof Error && (error as NodeJS.ErrnoException).syscall === 'listen'
+
 /** Undefined: a later start may succeed without an operator (§18.7), or the error is a bug. */
 function reasonOf(error: unknown): StartFailure['reason'] | undefined {
-  if (error instanceof ConfigError) return 'configuration'
+  if (error instanceof ConfigError || isListenError(error)) return 'configuration'
   if (error instanceof DeclarationError) return 'declaration'
   if (error instanceof ClockError) return 'clock'
   if (error instanceof StorageWaitError || !(error instanceof StorageError)) return undefined

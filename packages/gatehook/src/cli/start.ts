@@ -157,7 +157,7 @@ async function prepare(input: Input) {
   return { config, serviceFile, openApp, service: await loadService(serviceFile) }
 }
 
-/** Reports a mistake in configuration or service to the other nodes, and throws it. */
+/** Reports a mistake of configuration or service, or a taken port, to other nodes; throws it. */
 async function refuse({ flags }: Input, error: unknown): Promise<never> {
   const { reportFailedStart } = await import('../assembly/failed-start.ts')
   await reportFailedStart(readSettings(flags), error)
@@ -175,7 +175,7 @@ async function run(input: Input): Promise<undefined> {
   const listens = serves || config.sources.port !== 'default' || config.internal !== null
   // Before the database exists: a first start that failed later would never display its test key.
   const listenError = listens ? await portError(config) : undefined
-  if (listenError) throw listenError
+  if (listenError) await refuse(input, listenError)
   const isInteractive = out.terminal && !out.json
   const log = createLog({
     level: config.logLevel,

@@ -1,7 +1,9 @@
 /** §18.10: attention names nodes that ended and have no successor, and starts that failed. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
-import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import { migratedUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
@@ -22,6 +24,8 @@ import { openNodes } from '../monitoring/nodes.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
+
+const SECRET = 'a secret that only tests know, long enough'
 
 /** Three nodes that run, of which the second has ended in order. */
 async function withEnded(t: Parameters<typeof openNodes>[0]) {
@@ -171,7 +175,25 @@ test('a start with a mistake is named before it opens the database [postgres]', 
   assert.match(row!.failure!.message, /^GATEHOOK_RATE_LIMIT .*many/)
 })
 
-const SECRET = 'a secret that only tests know, long enough'
+test('a start whose port is taken is named [postgres]', async (t) => {
+  const url = await migratedUrl(t, 'postgres')
+  const other = createServer().listen(0, '127.0.0.1')
+  onEnd(t, () => void other.close())
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  const env = {
+    GATEHOOK_DATABASE_URL: url,
+    GATEHOOK_NODE_NAME: 'api-2',
+    GATEHOOK_HOST: '127.0.0.1',
+    GATEHOOK_PORT: String(port),
+    GATEHOOK_SECRET_KEY: SECRET,
+  }
+  const result = await gatehook({ cwd: emptyFolder(t), env }, 'start')
+  assert.notEqual(result.exit, 0, result.stderr)
+  const [row] = await listFormerNodes(await openForTest(t, url), 0, Date.now())
+  assert.equal(row?.name, 'api-2')
+  assert.match(row.failure!.message, new RegExp(`EADDRINUSE.*${port}`))
+})
 
 test('a start with another master secret is named by the other node [postgres]', async (t) => {
   const url = await migratedUrl(t, 'postgres')
