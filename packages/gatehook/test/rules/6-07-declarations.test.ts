@@ -8,12 +8,13 @@ import { NAME_MAX } from '../../src/identity/people/sign-in-bounds.ts'
 const versions = { v1: { released: '2026-01-01' } }
 const list = { filter: [], sort: [] } as const
 const open = { read: 'things:read', create: 'things:write', update: false, delete: false } as const
-const users = resource('users', {
+const people = resource('users', {
   fields: { id: f.id(), email: f.email().unique() },
   list,
   access: { read: 'users:read', create: 'users:write', update: 'users:write', delete: false },
   events: [],
-}).signsIn({ username: 'email' })
+})
+const users = people.signsIn({ username: 'email' })
 
 const thing = (fields: object = {}, access: object = {}) =>
   resource('things', {
@@ -93,7 +94,7 @@ test('the default scopes of persons are resource scopes', () => {
     service({
       name: 's',
       versions,
-      resources: [users.signsIn({ username: 'email', scopes })],
+      resources: [people.signsIn({ username: 'email', scopes })],
     }).definition
   assert.deepEqual(defaultPersonScopes(named()), [])
   assert.deepEqual(defaultPersonScopes(named('users:read', 'reports:read')), [
