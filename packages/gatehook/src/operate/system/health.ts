@@ -1,4 +1,4 @@
-/** The readiness checks of a node (§12.1). `assembly/system.ts` lists them. */
+/** The readiness checks of a node (§12.1). `assembly/readiness.ts` lists them. */
 
 import { pendingMigrations } from '../../engine-tables.ts'
 import type { Clock } from '../../kernel/clock.ts'
