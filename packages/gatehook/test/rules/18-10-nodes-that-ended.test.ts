@@ -92,6 +92,32 @@ test('a node that came back under its name succeeds no other one [postgres]', as
   assert.deepEqual(await nodes.readAttention(third), [])
 })
 
+test('an end is not named once a later run of the same name has ended [postgres]', async (t) => {
+  const nodes = await openNodes(t)
+  const [own, killed] = [nodes.open('1'), nodes.open('2')]
+  for (const node of [own, killed]) await node.heartbeat()
+  // Its engine holds customers, so that the next start does not delete its row.
+  await nodes.db.write((tx) => tx.run(sql`UPDATE gh_nodes SET heartbeat = 1 WHERE name = 'api-2'`))
+  nodes.state.now += 2 * MINUTE_MS
+  await own.heartbeat()
+  const again = nodes.open('3', undefined, { name: 'api-2' })
+  await again.heartbeat()
+  assert.deepEqual(await nodes.readAttention(own), [])
+  nodes.state.now += 10 * MINUTE_MS
+  for (const node of [own, again]) await node.heartbeat()
+  await again.leave()
+  await own.heartbeat()
+  assert.deepEqual(await nodes.readAttention(own), [], 'it may restart')
+  nodes.state.now += GONE_AFTER_MS
+  await own.heartbeat()
+  const [item] = await nodes.readAttention(own)
+  const { ended } = item!.facts as { ended: { how: string }[] }
+  assert.deepEqual(
+    ended.map(({ how }) => how),
+    ['in_order'],
+  )
+})
+
 test('a successor may start before the end, unless both started together [postgres]', async (t) => {
   for (const [ranMs, isSuccessor] of [
     [HOUR_MS, true],

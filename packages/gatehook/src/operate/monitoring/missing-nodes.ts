@@ -10,7 +10,7 @@ const OVERLAP_MS = 2 * 60_000
 /**
  * Returns the nodes that ended and have no successor, the last one at the end. A successor is a
  * node of the same role that started after the end, or shortly before it. A node of the same name
- * is one in any case: its start deletes the row of the ended node, and it succeeds no other one.
+ * is one in any case, also once it has ended itself, and it succeeds no other one.
  */
 export function findMissingNodes(
   running: readonly NodeState[],
@@ -19,7 +19,12 @@ export function findMissingNodes(
   const successors = running
     .filter(({ state, hasReturned }) => state !== 'gone' && !hasReturned)
     .toSorted((a, b) => a.since - b.since)
-  const oldestFirst = ended.toSorted((a, b) => a.endedAt - b.endedAt)
+  // The start of a node deletes the row of the former one, unless that one still held customers.
+  const hasReturned = ({ name, endedAt }: EndedNode) =>
+    [...running, ...ended].some((later) => later.name === name && later.since >= endedAt)
+  const oldestFirst = ended
+    .filter((node) => !hasReturned(node))
+    .toSorted((a, b) => a.endedAt - b.endedAt)
   return oldestFirst.filter((node) => {
     const at = successors.findIndex((successor) => isSuccessor(successor, node))
     if (at >= 0) successors.splice(at, 1)
