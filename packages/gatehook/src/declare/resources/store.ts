@@ -10,6 +10,7 @@ import {
   prepareStatement,
   seekByIds,
 } from '../../platform/storage/sql.ts'
+import { DiscardedRowError } from '../../platform/storage/transaction.ts'
 import { ownerCondition } from '../../protocol/lists/collection.ts'
 import type { RowScope } from '../../protocol/lists/page.ts'
 import { columnFields, tableFields } from './computed.ts'
@@ -130,11 +131,11 @@ export function createRowStore(
       })
       const values = cellsOf(written, changed)
       budgetOf(tx).charge({ rows: 1, bytes: bytesOfValues(values) })
-      await tx.run(statement([...values, scope, id]))
+      requireOne(await tx.run(statement([...values, scope, id])))
     },
     async remove(tx, scope, id) {
       budgetOf(tx).charge({ rows: 1 })
-      await tx.run(remove([scope, id]))
+      requireOne(await tx.run(remove([scope, id])))
     },
     async lockDeleted(tx, { owner, scope }, id) {
       if (!softDeletion) return undefined
@@ -142,6 +143,11 @@ export function createRowStore(
     },
     ...createRowReferences(definition),
   }
+}
+
+/** Throws if no row has changed: the caller has read it, so that only a trigger can discard it. */
+function requireOne(count: number): void {
+  if (count === 0) throw new DiscardedRowError()
 }
 
 /** Returns the function that locks a row, and returns its cells. */

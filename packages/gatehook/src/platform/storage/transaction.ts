@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 
-/** A row was not inserted, and the database says no error: a trigger of the team ignores it. */
+/** A row did not change, and the database says no error: a trigger of the team ignores it. */
 export class DiscardedRowError extends Error {
   override readonly name = 'DiscardedRowError'
 
