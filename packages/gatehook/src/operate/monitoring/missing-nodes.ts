@@ -20,8 +20,10 @@ export function findMissingNodes(
     .filter(({ state, hasReturned }) => state !== 'gone' && !hasReturned)
     .toSorted((a, b) => a.since - b.since)
   // The start of a node deletes the row of the former one, unless that one still held customers.
-  const hasReturned = ({ name, endedAt }: EndedNode) =>
-    [...running, ...ended].some((later) => later.name === name && later.since >= endedAt)
+  const hasReturned = ({ id, name, endedAt }: EndedNode) =>
+    [...running, ...ended].some(
+      (later) => later.id !== id && later.name === name && later.since >= endedAt,
+    )
   const oldestFirst = ended
     .filter((node) => !hasReturned(node))
     .toSorted((a, b) => a.endedAt - b.endedAt)
