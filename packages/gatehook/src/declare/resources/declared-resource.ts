@@ -23,7 +23,7 @@ import type { Access } from './resource-options.ts'
 import { type RetiredOptions, readRetired } from './retired-columns.ts'
 import { COLLECTION_NAME, readSingular } from './singular.ts'
 import { addDeletedField } from './soft-deletion.ts'
-import { isSqlWord } from './sql-words.ts'
+import { findTakenName } from './sql-words.ts'
 
 /** The call that declared the fields of a resource. */
 const siteOfFields = new WeakMap<object, Error>()
@@ -118,10 +118,8 @@ export function readResource(name: string, options: unknown) {
 
 function nameMistakes(name: string): string[] {
   if (!COLLECTION_NAME.test(name)) return ['names are snake_case, at most 41 characters']
-  if (name in Object.prototype) {
-    return ['every JavaScript object has a member of this name; choose another']
-  }
-  return isSqlWord(name) ? ['is a reserved word of SQL; choose another name'] : []
+  const taken = findTakenName(name)
+  return taken === undefined ? [] : [taken]
 }
 
 const PLACEHOLDER_ID: FieldSpec = { kind: 'id', write: 'never', nullable: false, min: 1 }

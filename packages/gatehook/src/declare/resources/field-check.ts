@@ -9,7 +9,7 @@ import { findNotJson, isSentence } from '../../protocol/fields/json-value.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { createObjectReader } from '../../protocol/fields/reader.ts'
 import { INNER_REFERENCES_MAX, ITEMS, innerReferencesOf } from './inner-references.ts'
-import { isSqlWord } from './sql-words.ts'
+import { findTakenName } from './sql-words.ts'
 
 /** The maximum `.max()` of `f.string()`, and of other texts and of JSON, in characters. */
 const STRING_MAX = 1_048_576
@@ -33,11 +33,10 @@ const fieldRules: readonly FieldRule[] = [
   ({ name, spec, isColumn, mistake }) => {
     if (!/^[a-z][a-z0-9_]{0,62}$/.test(name))
       throw mistake('names are snake_case, at most 63 characters')
-    if (name in Object.prototype)
-      throw mistake('every JavaScript object has a member of this name; choose another')
+    const taken = findTakenName(name, isColumn)
+    if (taken !== undefined) throw mistake(taken)
     if (!isColumn) return
     if (name === 'scope') throw mistake('"scope" is the engine\'s own column; choose another name')
-    if (isSqlWord(name)) throw mistake('is a reserved word of SQL; choose another name')
     if (name.startsWith(ENGINE_PREFIX))
       throw mistake(`"${ENGINE_PREFIX}" begins the engine's own columns; choose another name`)
     if (fieldKindOf(spec).isFolded && name.length > FOLDED_FIELD_MAX)

@@ -100,7 +100,7 @@ export const referenceMark = (isDeleted: boolean) =>
   isDeleted ? REFERENCE_MARKS.deleted : REFERENCE_MARKS.stored
 
 /** The beginning of the words of a reference. */
-export const referencePrefix = (path: string, isDeleted = false): string =>
+export const referencePrefix = (path: string, isDeleted: boolean): string =>
   `${referenceMark(isDeleted)}${path}=`
 
 /** Returns the word of a row that refers to an id. */

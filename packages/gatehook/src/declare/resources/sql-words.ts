@@ -18,3 +18,14 @@ const reservedWords = new Set(words.trim().split(/\s+/))
 
 /** Returns whether a name needs quotes in the SQL of either database. */
 export const isSqlWord = (name: string): boolean => reservedWords.has(name)
+
+/**
+ * Returns why a declaration cannot use a name: a look-up would find the member that each object
+ * inherits, or SQL reserves it.
+ */
+export function findTakenName(name: string, isInSql = true): string | undefined {
+  if (name in Object.prototype) {
+    return 'every JavaScript object has a member of this name; choose another'
+  }
+  return isInSql && isSqlWord(name) ? 'is a reserved word of SQL; choose another name' : undefined
+}

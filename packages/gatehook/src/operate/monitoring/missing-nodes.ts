@@ -20,12 +20,12 @@ export function findMissingNodes(
     .filter(({ state, hasReturned }) => state !== 'gone' && !hasReturned)
     .toSorted((a, b) => a.since - b.since)
   // The start of a node deletes the row of the former one, unless that one still held customers.
-  const hasReturned = ({ id, name, endedAt }: EndedNode) =>
+  const isFollowed = ({ id, name, endedAt }: EndedNode) =>
     [...running, ...ended].some(
       (later) => later.id !== id && later.name === name && later.since >= endedAt,
     )
   const oldestFirst = ended
-    .filter((node) => !hasReturned(node))
+    .filter((node) => !isFollowed(node))
     .toSorted((a, b) => a.endedAt - b.endedAt)
   return oldestFirst.filter((node) => {
     const at = successors.findIndex((successor) => isSuccessor(successor, node))

@@ -160,7 +160,7 @@ export async function startEngineThread(
 ): Promise<EngineThread> {
   let figures = NO_FIGURES
   let worker: Worker | undefined
-  let underway = new Int32Array(new SharedArrayBuffer(4))
+  let underway: Int32Array | undefined
   let timer: NodeJS.Timeout | undefined
   let pauseMs = RESTART_FIRST_MS
   let isStopping = false
@@ -169,8 +169,8 @@ export async function startEngineThread(
     new Promise<void>((resolve, reject) => {
       // Packages contain .js; the checkout runs .ts.
       const file = import.meta.url.replace(/deliveries(\.\w+)$/, 'engine-worker$1')
-      underway = new Int32Array(new SharedArrayBuffer(4))
-      const workerData: EngineWorkerData = { settings, level: log.level, underway }
+      const shared = (underway = new Int32Array(new SharedArrayBuffer(4)))
+      const workerData: EngineWorkerData = { settings, level: log.level, underway: shared }
       const thread = new Worker(new URL(file), { workerData })
       worker = thread
       thread.on('message', (message: FromWorker) => {
@@ -218,7 +218,7 @@ export async function startEngineThread(
   })
   return {
     wake(wakeUp) {
-      if (!worker) return false
+      if (!worker || !underway) return false
       const count = wakeUp.committed?.length ?? 0
       const isTaken = Atomics.load(underway, 0) + count <= COMMITTED_MAX
       if (isTaken) Atomics.add(underway, 0, count)
