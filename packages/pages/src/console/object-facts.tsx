@@ -1,5 +1,6 @@
 /** The facts of an object: which, in which order and how displayed, the engine says. */
 import type { ComponentChildren } from 'preact'
+import type { Query } from '../api.ts'
 import { instant } from '../format.ts'
 import { contentOf } from '../lists/columns.tsx'
 import type { RowColumn } from '../lists/row-column.ts'
@@ -8,6 +9,7 @@ import { rowFacts } from '../lists/row-facts.ts'
 import { capitalized, isNone, valueAt } from '../lists/row-value.ts'
 import { type Fact, Facts } from '../parts/facts.tsx'
 import { Id } from '../parts/state.tsx'
+import { href } from '../router.ts'
 import { OfCustomer } from './row-drawer.tsx'
 
 type FactObject = keyof typeof rowFacts
@@ -50,6 +52,12 @@ function factOf(fact: RowColumn, row: object, noun: string): ComponentChildren {
   if (as !== 'day' && as !== 'time') return contentOf(fact, row)
   return <time dateTime={String(value)}>{instant(String(value))}</time>
 }
+
+/** The fact that leads to the requests of a caller, by the filters of their page. */
+export const recentRequests = (filters: Query): Fact => [
+  'Requests',
+  <a href={href('/console/requests', { ...filters, range: '24h' })}>the last 24 hours</a>,
+]
 
 export function ObjectFacts<Row extends object>(props: ObjectFactsProps<Row>) {
   const { of: object, row, noun, cells = {}, omit = [], more = [] } = props

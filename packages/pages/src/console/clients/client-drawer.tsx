@@ -1,9 +1,8 @@
 /** One OAuth client: its facts, the rotation of its secret, and its deletion. */
 import { send } from '../../api.ts'
 import { USUAL_OVERLAP } from '../../overlaps.ts'
-import { href } from '../../router.ts'
 import type { OpenRow } from '../list-screen.tsx'
-import { ObjectFacts } from '../object-facts.tsx'
+import { ObjectFacts, recentRequests } from '../object-facts.tsx'
 import { formOf } from '../operation-forms.tsx'
 import { confirmation, RowDrawer, type RowOperation } from '../row-drawer.tsx'
 import type { ClientRow, ClientWithSecret } from './client-shapes.ts'
@@ -39,14 +38,7 @@ const ClientFacts = ({ row }: { readonly row: ClientRow }) => (
       redirect_uris: ({ redirect_uris: uris }) =>
         uris.length > 0 ? uris.map((uri) => <div key={uri}>{uri}</div>) : undefined,
     }}
-    more={[
-      [
-        'Requests',
-        <a href={href('/console/requests', { client: row.client_id, range: '24h' })}>
-          the last 24 hours
-        </a>,
-      ],
-    ]}
+    more={[recentRequests({ client: row.client_id })]}
   />
 )
 

@@ -3,9 +3,8 @@ import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { Tag } from '../../parts/state.tsx'
-import { href } from '../../router.ts'
 import type { OpenRow } from '../list-screen.tsx'
-import { ObjectFacts } from '../object-facts.tsx'
+import { ObjectFacts, recentRequests } from '../object-facts.tsx'
 import { ConsoleDialog } from '../operation-forms.tsx'
 import {
   confirmation,
@@ -37,12 +36,7 @@ const IssuerFacts = ({ row }: { readonly row: Issuer }) => (
     row={row}
     omit={['issuer', 'rules']}
     cells={{ reuse: ({ reuse }) => reuse && 'until it expires' }}
-    more={[
-      [
-        'Requests',
-        <a href={href('/console/requests', { client: row.id, range: '24h' })}>the last 24 hours</a>,
-      ],
-    ]}
+    more={[recentRequests({ client: row.id })]}
   />
 )
 

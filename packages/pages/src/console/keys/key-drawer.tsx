@@ -14,7 +14,7 @@ import type { Page } from '../api-shapes.ts'
 import type { AuditRow } from '../audit/audit-shapes.ts'
 import { isInstallationScope } from '../installation-scopes.ts'
 import type { OpenRow } from '../list-screen.tsx'
-import { ObjectFacts } from '../object-facts.tsx'
+import { ObjectFacts, recentRequests } from '../object-facts.tsx'
 import { formOf } from '../operation-forms.tsx'
 import { confirmation, RowDrawer, type RowOperation } from '../row-drawer.tsx'
 import { isInUse, type KeyRow, type NewKey, stateOf } from './key-shapes.ts'
@@ -45,14 +45,7 @@ function KeyFacts({ row }: { readonly row: KeyRow }) {
         state: () => <State tone={tone}>{words}</State>,
         revoked_at: ({ id, revoked_at: at }) => at && <Revocation id={id} at={at} />,
       }}
-      more={[
-        [
-          'Requests',
-          <a href={href('/console/requests', { ...scope, key: row.id, range: '24h' })}>
-            the last 24 hours
-          </a>,
-        ],
-      ]}
+      more={[recentRequests({ ...scope, key: row.id })]}
     />
   )
 }
