@@ -35,7 +35,7 @@ export async function startPgbouncer(serverUrl: string, poolSize = 3): Promise<P
     writeFile(
       file,
       `[databases]
-* = host=${server.hostname} port=${server.port} user=${server.username} password=${server.password}
+* = host=${server.hostname} port=${server.port} ${userOf(server)}${databaseOf(server)}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = ${port}
@@ -90,6 +90,12 @@ server_login_retry = 1
     },
   }
 }
+
+const userOf = ({ username, password }: URL): string => `user=${username} password=${password}`
+
+/** The clause for another database than that of the client. */
+const databaseOf = ({ pathname }: URL): string =>
+  pathname === '/nobody' ? ` dbname=${pathname.slice(1)}` : ''
 
 /** Whether a port accepts connections. */
 const accepts = (port: number): Promise<boolean> =>

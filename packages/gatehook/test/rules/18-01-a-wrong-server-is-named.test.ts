@@ -7,9 +7,12 @@ import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { hasPgbouncer, startPgbouncer } from '../../../../test/rig/pgbouncer.ts'
+import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { type Caller, openService, type TestApp } from '../../../../test/rig/service.ts'
 import { openPair } from '../../../../test/rig/standby.ts'
 import { openTlsLink } from '../../../../test/rig/tls-link.ts'
+import { openDatabase } from '../../src/platform/storage/open.ts'
+import { primaryFaultOf } from '../../src/platform/storage/postgres-errors.ts'
 import { type PrimaryFault, primaryFaults } from '../../src/platform/storage/primary-fault.ts'
 
 const ORDER = { user_id: 1, amount: 1, currency: 'EUR' }
@@ -76,6 +79,17 @@ test('a pooler that leads to a standby is named, and writes are 503', { skip }, 
   await pooler.pointTo(primary.url)
   await pooler.restart()
   await requireRecovery(node)
+})
+
+test('a standby that accepts no connections is named', async (t) => {
+  const { standby, readUrl } = await openPair(t)
+  await queryAsAdmin(standby.url, 'ALTER SYSTEM SET hot_standby = off')
+  await standby.halt('fast')
+  standby.start().catch(() => undefined) // it never accepts connections
+  const open = () => openDatabase(readUrl, { log: quietLog }).catch((error: Error) => error)
+  const error = await eventually(open, (opened) => /hot_standby/.test(String(opened)))
+  assert.match(String(error), /is not accepting connections, because hot_standby is off\./)
+  assert.equal(primaryFaultOf((error as Error).cause), 'cold')
 })
 
 const certificate = (name: string) => {

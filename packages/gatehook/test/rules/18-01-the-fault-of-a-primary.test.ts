@@ -37,6 +37,13 @@ const allowNone: Inject = async ({ server }) => {
   await queryAsAdmin(server.url, `SELECT pg_terminate_backend(pid) ${sessions}`)
   return () => queryAsAdmin(server.url, `ALTER DATABASE ${name} ALLOW_CONNECTIONS true`)
 }
+const forbid: Inject = async ({ server }) => {
+  const name = `d${databases}`
+  await queryAsAdmin(server.url, `REVOKE CONNECT ON DATABASE ${name} FROM PUBLIC, ${ROLE}`)
+  const sessions = `FROM pg_stat_activity WHERE datname = '${name}'`
+  await queryAsAdmin(server.url, `SELECT pg_terminate_backend(pid) ${sessions}`)
+  return () => queryAsAdmin(server.url, `GRANT CONNECT ON DATABASE ${name} TO ${ROLE}`)
+}
 const freezePooler: Inject = ({ pooler }) => pooler!.freeze()
 const endPooler: Inject = async ({ pooler }) => {
   await pooler!.end()
@@ -52,13 +59,29 @@ const misdirectPooler: Inject = async ({ server, pooler }) => {
   return () => pooler!.pointTo(right.href)
 }
 
+/** The pooler signs in with another user, or to another database. */
+const misnamePooler =
+  (member: 'username' | 'pathname'): Inject =>
+  async ({ server, pooler }) => {
+    const right = new URL(server.url)
+    right.username = right.password = ROLE
+    right.pathname = ''
+    const wrong = new URL(right.href)
+    wrong[member] = 'nobody'
+    await pooler!.pointTo(wrong.href)
+    return () => pooler!.pointTo(right.href)
+  }
+
 type Route = 'without a pooler' | 'through a pooler' | 'through a pooler, with a direct address'
 const cases: readonly (readonly [Route, string, Inject, PrimaryFault])[] = [
   ['without a pooler', 'a frozen server', freezeServer, 'silent'],
   ['without a pooler', 'a server that ended', endServer, 'refused'],
   ['without a pooler', 'a server without a free connection', takeConnections, 'full'],
   ['without a pooler', 'a database that allows no connections', allowNone, 'disallowed'],
+  ['without a pooler', 'a role that may not connect', forbid, 'forbidden'],
   ['through a pooler', 'a server that ended', endServer, 'pooler_unserved'],
+  ['through a pooler', 'a wrong user of the pooler', misnamePooler('username'), 'pooler_rejected'],
+  ['through a pooler', 'a wrong database', misnamePooler('pathname'), 'pooler_rejected'],
   ['through a pooler', 'a pooler that ended', endPooler, 'pooler_refused'],
   ['through a pooler, with a direct address', 'a frozen server', freezeServer, 'silent'],
   ['through a pooler, with a direct address', 'a server that ended', endServer, 'refused'],
@@ -75,6 +98,12 @@ const cases: readonly (readonly [Route, string, Inject, PrimaryFault])[] = [
     'a pooler with a wrong address',
     misdirectPooler,
     'pooler_stuck',
+  ],
+  [
+    'through a pooler, with a direct address',
+    'a wrong user of the pooler',
+    misnamePooler('username'),
+    'pooler_rejected',
   ],
 ]
 

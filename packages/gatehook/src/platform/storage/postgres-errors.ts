@@ -190,7 +190,7 @@ export const isPoolFull = (error: unknown): boolean => messageOf(error) === POOL
 
 const codeOf = (error: unknown): string => readText(error, 'code')
 
-type TextMember = 'code' | 'message' | 'severity' | 'where' | 'constraint' | 'table' | 'column'
+type TextMember = Exclude<keyof PostgresError, 'cause'>
 
 /** Returns a member of a value that own code has thrown; reading it can throw, too. */
 function readText(thrown: unknown, name: TextMember): string {
@@ -253,7 +253,8 @@ export function cannotBeOpened(
   { label, verifiesByDefault }: { readonly label: string; readonly verifiesByDefault: boolean },
   error: unknown,
 ): StorageError {
-  const reason = messageOf(error) || codeOf(error)
+  const message = messageOf(error) || codeOf(error)
+  const reason = isCold(error) ? `${message}, because hot_standby is off` : message
   const isTls = verifiesByDefault && /SSL|certificate|altnames/i.test(reason)
   const sentence = `The database ${label} cannot be opened: ${reason}.${isTls ? TLS_ADVICE : ''}`
   const Unopened = mayOpenLater(error) ? StorageWaitError : StorageError
@@ -265,15 +266,31 @@ const isSilence = (error: unknown): boolean =>
 /** The server starts, stops or recovers. */
 const isAtStart = (error: unknown): boolean => /^57P0[1-3]$/.test(codeOf(error))
 
+/** Whether the role lacks a right. */
+export const isDenied = (error: unknown): boolean => codeOf(error) === '42501'
+
+/** `hot_standby` is off: the server never accepts connections before its promotion. */
+const isCold = (error: unknown): boolean =>
+  codeOf(error) === '57P03' && /^Hot standby mode is disabled/.test(readText(error, 'detail'))
+
+/** Reports of PgBouncer about users and databases; other ones say that the server is away. */
+const POOLER_REJECTS =
+  /no such (database|user)|authentication failed|does not exist|login failed|not allowed/i
+const isPoolerRejection = (error: unknown): boolean =>
+  isPoolerReport(error) && POOLER_REJECTS.test(messageOf(error))
+
 const FAULTS: readonly (readonly [(error: unknown) => boolean, PrimaryFault])[] = [
   [isServerFull, 'full'],
   [isStandby, 'standby'],
   [isTlsFailure, 'untrusted'],
+  [isCold, 'cold'],
   [isAtStart, 'starting'],
   [isHung, 'hung'],
   [isSilence, 'silent'],
   [isUnreachable, 'unreachable'],
+  [isPoolerRejection, 'pooler_rejected'],
   [isPoolerReport, 'pooler_unserved'],
+  [isDenied, 'forbidden'],
   [(error) => codeOf(error) === NO_CONNECTIONS_ALLOWED, 'disallowed'],
   [(error) => codeOf(error) === 'ECONNREFUSED', 'refused'],
   [isConnectionLost, 'lost'],
@@ -314,9 +331,6 @@ export function isCreatedMeanwhile(error: unknown): boolean {
 /** Returns the name of a table or an index that exists already; undefined for other errors. */
 export const nameTakenBy = (error: unknown): string | undefined =>
   codeOf(error) === '42P07' ? /^relation "([^"]+)"/.exec(messageOf(error))?.[1] : undefined
-
-/** Whether the role lacks a right. */
-export const isDenied = (error: unknown): boolean => codeOf(error) === '42501'
 
 /** Whether the server could not store for want of space. */
 export const isDiskFull = (error: unknown): boolean => codeOf(error) === '53100'

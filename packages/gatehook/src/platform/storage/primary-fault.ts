@@ -25,6 +25,12 @@ export const primaryFaults = {
   disallowed:
     'The database accepts no connections: its ALLOW_CONNECTIONS is false. Set it: ALTER DATABASE ' +
     'NAME ALLOW_CONNECTIONS true.',
+  cold:
+    'The server of the database is a standby that accepts no connections: its hot_standby is ' +
+    'off. Promote it, or switch hot_standby on.',
+  forbidden:
+    'The role of this node may not connect to the database: GRANT CONNECT ON DATABASE NAME ' +
+    'TO ROLE.',
   rejected: 'The database rejects this node: the log has its reason. Correct role or address.',
   pooler_refused:
     'The pooler at GATEHOOK_DATABASE_URL refuses connections: it does not run. Start it.',
@@ -36,6 +42,9 @@ export const primaryFaults = {
   pooler_standby:
     'The pooler leads to a standby or a former primary, which accepts no writes. Point it to the ' +
     'primary, or promote a standby.',
+  pooler_rejected:
+    'The pooler rejects this node, or the database rejects the pooler: it lacks the database or ' +
+    'the role, or has a wrong password. Correct its databases and roles; the log has the reason.',
   pooler_unserved:
     'The pooler has no connection to the database, and this node cannot see why: the log of the ' +
     'pooler has the reason.',
@@ -57,6 +66,7 @@ const OF_POOLER: Partial<Record<PrimaryFault, PrimaryFault>> = {
   refused: 'pooler_refused',
   full: 'pooler_full',
   standby: 'pooler_standby',
+  rejected: 'pooler_rejected',
 }
 
 /**
