@@ -46,7 +46,7 @@ const scenario = (kind: Kind, release: Release, verb: string): ChaosScenario => 
   words: [
     /gatehook migrate, exit 75: .*payments\.memo.*node1/,
     /readyz 503: schema/,
-    /log of node\d: .*lacks columns/,
+    /log of node\d: .*lacks \S+, which/,
     /gatehook start, exit 78: .*migration 1/,
   ],
   missing: needHaproxy,

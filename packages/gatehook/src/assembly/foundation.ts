@@ -16,6 +16,7 @@ import type { Config } from '../platform/config/config.ts'
 import type { Database } from '../platform/storage/database.ts'
 import type { PolledValue, SharedPoll } from '../platform/storage/shared-poll.ts'
 import type { Ownership } from '../platform/storage/sqlite-owner.ts'
+import type { TableState } from '../platform/storage/table-state.ts'
 import type { Metric } from '../platform/telemetry/metric.ts'
 import type { Endpoint, Route } from '../protocol/http/call.ts'
 
@@ -73,6 +74,8 @@ export interface Foundation extends AppOptions {
   readonly clock: Clock
   readonly vault: Vault
   readonly db: Database
+  /** The findings of the last check of the tables. */
+  readonly tables: TableState
   /** Undefined unless traces are exported (`OTEL_EXPORTER_OTLP_ENDPOINT`). */
   readonly tracing: Tracing | undefined
   /** The audit trail; it needs a migrated database (`prepare-database.ts`). */

@@ -74,7 +74,7 @@ function describeMigrations(applied: readonly AppliedChange[]): string {
 
 /** Throws `StorageError` and `DeclarationError`: sentences for the operator. */
 export async function prepareDatabase(foundation: BaseFoundation): Promise<PreparedDatabase> {
-  const { config, log, clock, random, vault, db, onProgress = () => {} } = foundation
+  const { config, log, clock, random, vault, db, tables, onProgress = () => {} } = foundation
   const service = foundation.service.definition
   const versions = service.versions.map((version) => version.name)
   if (foundation.isReference) await refuseOtherService(db, service)
@@ -150,7 +150,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     publicScope,
     indexes,
     clockDifference: createClockDifference({ db, clock: wallClock, log, node }),
-    schema: await openSchemaCheck({ db, log, resources: service.resources }),
+    schema: await openSchemaCheck({ db, log, resources: service.resources, tables }),
   }
 }
 

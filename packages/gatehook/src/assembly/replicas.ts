@@ -8,6 +8,7 @@ import { createCommitPosition } from '../platform/storage/commit-position.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { withReplicas } from '../platform/storage/replica-reads.ts'
+import { createTableState, type TableState } from '../platform/storage/table-state.ts'
 import type { Endpoint } from '../protocol/http/call.ts'
 import type { AppOptions } from './foundation.ts'
 
@@ -17,6 +18,8 @@ interface ReplicatedDatabase {
   readonly readAfter: (endpoint: Endpoint) => Endpoint
   /** Why no primary answers, as far as the node knows. */
   readonly primaryFault: Database['fault']
+  /** The findings of the last check of the tables, which transactions read. */
+  readonly tables: TableState
 }
 
 /** Returns the durability that opening requires: commands read without a standby (§18.3). */
@@ -43,15 +46,16 @@ export async function openWithReplicas(
   const urls = isCommand ? [] : config.databaseReadUrls
   const onDistributed = urls.length > 0 ? NOT_OF_STANDBYS : undefined
   const opening = { ...deps, ownership, onTakenOver, referenceTables, onDistributed }
+  const tables = createTableState()
   const commits = urls.length > 0 ? createCommitPosition() : undefined
-  const primary = await openDatabase(target, { ...opening, commits })
+  const primary = await openDatabase(target, { ...opening, commits, tables })
   if (!commits) {
     const primaryFault = primary.fault
-    return { database: primary, readAfter: (endpoint) => endpoint, primaryFault }
+    return { database: primary, readAfter: (endpoint) => endpoint, primaryFault, tables }
   }
   const open = urls.map((url) => () => openDatabase({ ...target, url, otherUrls: [] }, deps))
   const outageMs = config.databaseReadOutageS * 1000
   const { db, replicas } = withReplicas({ primary, commits, open, outageMs, ...deps })
   const { primaryFault } = replicas
-  return { database: db, readAfter: createReadAfter(replicas), primaryFault }
+  return { database: db, readAfter: createReadAfter(replicas), primaryFault, tables }
 }

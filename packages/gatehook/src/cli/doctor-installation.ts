@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { columnUse } from '../declare/resources/schema-check.ts'
 import type { Service } from '../declare/resources/service.ts'
-import { describeUnlogged, repairUnlogged } from '../declare/resources/table-faults.ts'
+import { listFaults, statementsOf } from '../declare/resources/table-faults.ts'
 import { engineTables } from '../engine-tables.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { systemRandom } from '../kernel/random.ts'
@@ -109,7 +109,7 @@ export async function checkDurability(
   return ok(standbys === null ? 'the server is a standby' : names)
 }
 
-/** Names tables that a crash of PostgreSQL empties. */
+/** Names rights, columns and partitions that tables lack, and tables that a crash empties. */
 export async function checkTables(
   db: Database,
   service: Service | undefined,
@@ -117,9 +117,13 @@ export async function checkTables(
   if (!(await isInstalled(db))) return undefined
   const declared = Object.keys(columnUse(service?.definition.resources ?? []))
   const tables = [...engineTables.map(({ name }) => name), ...declared]
-  const { unlogged } = await readTableParts(db, tables)
-  if (unlogged.length === 0) return ok('none is unlogged')
-  return fail(describeUnlogged(unlogged), `${repairUnlogged(unlogged)}.`)
+  const parts = await readTableParts(db, tables)
+  const { grants } = parts
+  if (grants.length > 0) return fail('the role lacks rights', `${statementsOf(grants)}.`)
+  const faults = listFaults(parts, new Map())
+  if (faults.length === 0) return ok('logged, and without foreign triggers')
+  const repair = statementsOf(faults.flatMap(([, , statements]) => statements))
+  return fail(faults.map(([, detail]) => detail).join(' '), `${repair}.`)
 }
 
 /** Names the sessions for whose locks statements wait, or for whose transaction streams wait. */

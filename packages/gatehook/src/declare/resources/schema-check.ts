@@ -1,23 +1,34 @@
 /**
  * Compares the database with the tables and columns that this node uses: those of the engine, as
- * its start found them, and those of the declaration. Another program can change them at any time.
+ * its start found them, and those of the declaration; and the rights of its role with those that
+ * its start had. Another program can change them at any time.
  * `table-faults.ts` has the faults with which the node goes on.
  */
 import { engineTables } from '../../engine-tables.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { ColumnUse } from '../../platform/nodes/registry.ts'
 import { type Reader, SchemaError } from '../../platform/storage/database.ts'
+import { isDenied, isWithoutPartition } from '../../platform/storage/postgres-errors.ts'
 import {
   readIndexDefinitions,
   readTableParts,
   type TableParts,
 } from '../../platform/storage/table-parts.ts'
+import type { TableState } from '../../platform/storage/table-state.ts'
 import { storageUnavailable } from '../../platform/storage/transaction.ts'
 import { columnType } from './column-types.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { describeWords, hasWords } from './search-index.ts'
 import { storedColumns, wordTable } from './table.ts'
-import { describeTableFaults, someOf } from './table-faults.ts'
+import {
+  describeTableFaults,
+  isOfConnect,
+  listDiscarding,
+  repairIndexes,
+  repairPartitions,
+  someOf,
+  statementsOf,
+} from './table-faults.ts'
 
 interface SchemaFault {
   readonly message: string
@@ -25,13 +36,14 @@ interface SchemaFault {
 }
 
 export interface SchemaCheck {
-  /** Says that parts are missing; `detail` and the log name them. */
+  /** Says that parts or rights are missing; `detail` and the log name them. */
   check(): Promise<SchemaFault | undefined>
   /** Returns the faults that the last check found, and with which the node goes on. */
   warning(): SchemaFault | undefined
   /**
-   * Returns `storage_unavailable` for the error of a statement that met a missing part. Any other
-   * error is returned as it is: own code can name a column that never existed. Never rejects.
+   * Returns `storage_unavailable` for the error of a statement that met a missing part or right.
+   * Any other error is returned as it is: own code can name a column that never existed. Never
+   * rejects.
    */
   explain(error: unknown): Promise<unknown>
 }
@@ -40,6 +52,8 @@ interface SchemaCheckDeps {
   readonly db: Reader
   readonly log: Log
   readonly resources: readonly ResourceDefinition[]
+  /** Receives what transactions must know. */
+  readonly tables: TableState
 }
 
 /**
@@ -65,53 +79,65 @@ export async function openSchemaCheck({
   db,
   log,
   resources,
+  tables: state,
 }: SchemaCheckDeps): Promise<SchemaCheck> {
   const use = columnUse(resources)
   const engineNames = engineTables.map(({ name }) => name)
   const tables = [...engineNames, ...Object.keys(use)]
-  const read = () => readTableParts(db, tables)
   const declared = Object.entries(use).flatMap(([table, columns]) =>
     Object.keys(columns).map((column) => `${table}.${column}`),
   )
-  const { columns } = await read()
-  const definitions = await readIndexDefinitions(db, tables)
-  const findLost = ({ uniqueIndexes }: TableParts) =>
-    [...definitions.keys()].filter((name) => !uniqueIndexes.has(name))
-  let warning: SchemaFault | undefined
-  const findFaults = (present: TableParts) => {
-    const faults = { lost: findLost(present), unlogged: present.unlogged }
-    const former = warning?.detail
-    warning = describeTableFaults(faults, definitions)
-    if (warning && warning.detail !== former) log.error(faults, warning.detail)
+  const read = async () => {
+    const present = await readTableParts(db, tables)
+    const triggered = present.triggers.map(({ table }) => table)
+    state.triggered = new Set(triggered.filter((table) => Object.hasOwn(use, table)))
+    state.discardsRows = listDiscarding(present).length > 0
+    state.unlogged = present.unlogged
+    return present
   }
+  const { columns, grants } = await read()
+  const definitions = await readIndexDefinitions(db, tables)
   // Resources can have columns of another declaration.
   const isOfEngine = (path: string) => !Object.hasOwn(use, path.split('.')[0]!)
   const used = [...[...columns].filter(isOfEngine), ...declared]
-  let lastMissing = ''
-  const findMissing = (present: TableParts): string => {
-    const missing = used.filter((path) => !present.columns.has(path)).join(', ')
-    if (missing !== lastMissing) report(log, missing)
-    return (lastMissing = missing)
+  const findMissing = (present: TableParts) => used.filter((path) => !present.columns.has(path))
+  const findFault = (present: TableParts): SchemaFault | undefined => {
+    // The operator may have given the role fewer rights from the start on.
+    const isRevoked = (grant: string) => !isOfConnect(grant) && !grants.includes(grant)
+    const revoked = present.grants.filter(isRevoked)
+    if (revoked.length > 0) {
+      const detail = `${REVOKED} Grant them again: ${statementsOf(revoked)}.`
+      return { message: `${REVOKED} The log and gatehook doctor name them.`, detail }
+    }
+    const missing = findMissing(present)
+    if (missing.length === 0) return undefined
+    const detail = `The database lacks ${someOf(missing)}, which this node uses. ${CURE}`
+    return { message: MISSING, detail }
   }
+  const note = { fault: createNote(log), warning: createNote(log) }
+  let warning: SchemaFault | undefined
   return {
     warning: () => warning,
     async check() {
       const present = await read()
-      findFaults(present)
-      const missing = findMissing(present)
-      if (missing === '') return undefined
-      const names = someOf(missing.split(', '))
-      const detail = `The database lacks ${names}, which this node uses. ${CURE}`
-      return { message: MISSING, detail }
+      warning = describeTableFaults(present, definitions)
+      note.warning(warning)
+      const fault = findFault(present)
+      note.fault(fault)
+      return fault
     },
     async explain(error) {
-      if (!(error instanceof SchemaError)) return error
+      const isSchema = error instanceof SchemaError
+      if (!isSchema && !isDenied(error) && !isWithoutPartition(error)) return error
       try {
         const present = await read()
-        if (findMissing(present) !== '') return storageUnavailable(error)
-        const lost = findLost(present)
-        if (lost.length === 0) return error
-        return storageUnavailable(new SchemaError(new Error(lost.join(', ')), 'a unique index'))
+        const rights = rightsBehind(error, present.grants)
+        if (rights.length > 0) return lacks('a right', rights)
+        if (isSchema && findMissing(present).length > 0) return storageUnavailable(error)
+        const indexes = [...repairIndexes(present, definitions)]
+        if (isSchema && indexes.length > 0) return lacks('a unique index', indexes.map(indexWords))
+        const partitions = isWithoutPartition(error) ? repairPartitions(present) : []
+        return partitions.length > 0 ? lacks('a partition', partitions) : error
       } catch (failure) {
         return failure
       }
@@ -119,11 +145,34 @@ export async function openSchemaCheck({
   }
 }
 
+/** Returns the grants whose lack causes an error: a schema without USAGE has no tables. */
+function rightsBehind(error: unknown, grants: readonly string[]): readonly string[] {
+  if (error instanceof SchemaError) return grants.filter((grant) => /^GRANT USAGE /.test(grant))
+  if (!isDenied(error)) return []
+  const denied = / (\S+)$/.exec((error as Error).message)?.[1]
+  const named = grants.filter((grant) => grant.includes(`.${denied} TO `))
+  return named.length > 0 ? named : grants
+}
+
+/** Returns the failure of a statement that lacks something, with what the operator reads. */
+const lacks = (part: string, words: readonly string[]) =>
+  storageUnavailable(new SchemaError(new Error(statementsOf(words)), part))
+
+const indexWords = ([name, statement]: readonly [string, string]): string =>
+  statement.startsWith('REINDEX') ? `${name}, which is invalid (${statement})` : name
+
 const MISSING =
   'The database lacks tables or columns that this node uses. The log and the page System name them.'
 const CURE = 'Another program has changed its tables: restore them, or end this node.'
+const REVOKED = 'The role of this node has lost rights in the database.'
 
-function report(log: Log, missing: string): void {
-  if (missing === '') log.info('the database has all columns of this node again')
-  else log.error({ missing }, `the database lacks columns that this node uses. ${CURE}`)
+/** Returns a function that logs the begin and the end of faults. */
+function createNote(log: Log): (fault: SchemaFault | undefined) => void {
+  let last: string | undefined
+  return (fault) => {
+    if (fault?.detail === last) return
+    last = fault?.detail
+    if (fault) log.error(fault.detail)
+    else log.info('the database has all that this node uses again')
+  }
 }

@@ -6,6 +6,7 @@ import type { CommitPosition } from './commit-position.ts'
 import { type Database, StorageError } from './database.ts'
 import { openSqlite } from './sqlite.ts'
 import type { Ownership } from './sqlite-owner.ts'
+import type { TableState } from './table-state.ts'
 
 export interface OpenDeps {
   readonly log: Log
@@ -32,6 +33,8 @@ export interface OpenDeps {
   readonly onDistributed?: string | undefined
   /** PostgreSQL: receives the position of each commit. */
   readonly commits?: CommitPosition | undefined
+  /** PostgreSQL: the findings of the last check of the tables. */
+  readonly tables?: TableState | undefined
   /** SQLite: whether foreign keys are checked. Default true; a move disables the check. */
   readonly checksReferences?: boolean
   /** SQLite: holds the file, as a service does (`sqlite-owner.ts`). */

@@ -332,6 +332,10 @@ export function isCreatedMeanwhile(error: unknown): boolean {
 export const nameTakenBy = (error: unknown): string | undefined =>
   codeOf(error) === '42P07' ? /^relation "([^"]+)"/.exec(messageOf(error))?.[1] : undefined
 
+/** Whether no partition has the time of a row. */
+export const isWithoutPartition = (error: unknown): boolean =>
+  codeOf(error) === '23514' && readText(error, 'constraint') === ''
+
 /** Whether the server could not store for want of space. */
 export const isDiskFull = (error: unknown): boolean => codeOf(error) === '53100'
 

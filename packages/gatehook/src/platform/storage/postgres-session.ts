@@ -43,6 +43,7 @@ import {
 } from './postgres-timeline.ts'
 import { faultThroughPooler, type PrimaryFault } from './primary-fault.ts'
 import { commitReplicated } from './replicated-commit.ts'
+import { createTableState, type TableState } from './table-state.ts'
 import { checkValues } from './transaction.ts'
 
 const CONNECTIONS = { transactions: 10, reads: 4 }
@@ -88,6 +89,7 @@ export interface Sessions {
   readonly commitsInBatch: boolean
   /** See `OpenDeps`: a batch with COMMIT notes its position here. */
   readonly commits: CommitPosition | undefined
+  readonly tables: TableState
   /**
    * Commits. Throws `UnreplicatedError` if a replica should confirm it and did not, and
    * `DurabilityLostError` without a commit if the server would wait for none.
@@ -126,6 +128,8 @@ export interface SessionsOptions {
   /** See `OpenDeps`. */
   readonly commits?: CommitPosition | undefined
   /** See `OpenDeps`. */
+  readonly tables?: TableState | undefined
+  /** See `OpenDeps`. */
   readonly plansOnce?: boolean | undefined
 }
 
@@ -134,7 +138,7 @@ export async function openSessions(
   target: DatabaseTarget,
   options: SessionsOptions,
 ): Promise<Sessions> {
-  const { log, isSyncDelayed, commits } = options
+  const { log, isSyncDelayed, commits, tables = createTableState() } = options
   const { pooler, durability } = target
   const place = placeOf(target)
   const hosts = createHosts(target.url, { pooler, settings: settingsOf(target, place, options) })
@@ -150,7 +154,7 @@ export async function openSessions(
   const send = createSender(nameOf)
   const comparison = createComparison(hosts, directHosts, target, guard)
   await comparison?.compare()
-  await requireFit(pool.connect, hosts, target.owner).catch(async (error) => {
+  await requireFit(pool.connect, hosts, { ...place, owner: target.owner }).catch(async (error) => {
     comparison?.close()
     source.stop()
     await pool.close()
@@ -191,7 +195,7 @@ export async function openSessions(
       return []
     },
     commitsInBatch: durability !== 'replica' || isSyncDelayed,
-    commits,
+    ...{ commits, tables },
     commit: (session) => commitReplicated(session, commits),
     nameOf,
     sendBatch(session, statements, wait) {
@@ -332,18 +336,23 @@ async function beginPooled(
 const HAS_OWNER = `SELECT count(*) FILTER (WHERE pg_has_role(oid, 'USAGE')) AS has FROM pg_roles
   WHERE rolname = $1`
 
+/** `usage`: a statement that grants the schema to the role; null if it has it, or none exists. */
+const FITNESS = `SELECT current_setting('server_encoding') AS encoding,
+  CASE WHEN NOT has_schema_privilege(to_regnamespace(quote_ident($1)), 'USAGE')
+  THEN format('GRANT USAGE ON SCHEMA %I TO %I', $1, current_user) END AS usage`
+
 /** Throws `StorageError` if the database cannot hold the tables. */
 async function requireFit(
   connect: Sessions['connect'],
   hosts: PostgresHosts,
-  owner: string | undefined,
+  { owner, schema }: Pick<DatabaseTarget, 'owner'> & Pick<PostgresPlace, 'schema'>,
 ): Promise<void> {
   try {
     const client = await connect()
     try {
-      const { rows } = await client.query('SHOW server_encoding')
-      const encoding = rows[0]?.server_encoding
+      const { encoding, usage } = (await client.query(FITNESS, [schema])).rows[0]
       if (encoding !== 'UTF8') throw new Error(`its encoding is ${encoding}; UTF8 is required`)
+      if (usage !== null) throw new Error(`its user lacks a right: ${usage}`)
       if (owner === undefined) return
       const has = (await client.query(HAS_OWNER, [owner])).rows[0].has
       if (has === 0)

@@ -57,6 +57,7 @@ import {
 import type { PostgresDdl } from './postgres-tx.ts'
 import { createSerialAdmission } from './serial-admission.ts'
 import { splitStatements } from './sql-statements.ts'
+import type { TableState } from './table-state.ts'
 import { createTransactionGuard, storageUnavailable } from './transaction.ts'
 import { createWriteGroups } from './write-groups.ts'
 
@@ -93,6 +94,8 @@ export interface PostgresDeps {
   readonly plansOnce?: boolean
   /** See `OpenDeps`. */
   readonly commits?: CommitPosition | undefined
+  /** See `OpenDeps`. */
+  readonly tables?: TableState | undefined
   /** See `OpenDeps`. */
   readonly referenceTables?: readonly string[]
   /** See `OpenDeps`. */

@@ -43,6 +43,9 @@ export const describeSchemaError = ({ part, message }: SchemaError): string =>
 /** `insufficient_privilege`, also where a policy would hide rows (`row_security` is off). */
 const NO_PRIVILEGE = '42501'
 
+/** `sequence_generator_limit_exceeded`. */
+const SEQUENCE_ENDED = '2200H'
+
 /**
  * Returns the sentence of an error that the database returned, and that the engine does not know:
  * its constraint, or its state and its function, without values. Undefined for an error of other
@@ -78,6 +81,14 @@ export function describeUnknownError(error: unknown): string | undefined {
       'The role of the node lacks a right on a table, or a policy of row level security would ' +
       'hide rows from it: GRANT the right, or ALTER TABLE … NO FORCE ROW LEVEL SECURITY. ' +
       message
+    )
+  }
+  if (state === SEQUENCE_ENDED && raisedBy === undefined) {
+    // The message has no other name.
+    const name = /"([^"\s]{1,128})"/.exec((error as Error).message)?.[1] ?? 'NAME'
+    return (
+      `The sequence ${name} has reached its MAXVALUE, so that it gives no further id: ` +
+      `ALTER SEQUENCE ${name} NO MAXVALUE. ${message}`
     )
   }
   const origin = raisedBy === undefined ? 'PostgreSQL' : `The function ${raisedBy} of the database`

@@ -1,40 +1,110 @@
-/** Reads the columns and unique indexes of tables, and those that PostgreSQL does not log. */
+/**
+ * Reads what the database has of tables, and what another program may have changed: columns,
+ * indexes, rights, triggers, partitions.
+ */
 import type { Reader, Statement } from './database.ts'
+
+/** A trigger that is none of the engine; or a rule. */
+interface ForeignTrigger {
+  readonly table: string
+  /** The statement that drops one that can discard rows; null for others. */
+  readonly drop: string | null
+}
+
+/** A partition of a table, or a table with the name of one. */
+export interface FoundPartition {
+  readonly table: string
+  readonly name: string
+  /** `FOR VALUES FROM … TO …`; null while it is detached. */
+  readonly bound: string | null
+}
 
 export interface TableParts {
   /** `orders.amount` */
   readonly columns: ReadonlySet<string>
   /** Names of usable ones, also of those that keys have. */
   readonly uniqueIndexes: ReadonlySet<string>
+  /** Names of unique ones that the server does not use until it has rebuilt them. */
+  readonly invalidIndexes: ReadonlySet<string>
   /** Tables and partitions whose rows a crash deletes, and that no standby has. */
   readonly unlogged: readonly string[]
+  /** The statements that grant rights which the role of the session lacks. */
+  readonly grants: readonly string[]
+  readonly triggers: readonly ForeignTrigger[]
+  readonly partitions: readonly FoundPartition[]
 }
+
+/** The schema by its name: a role without USAGE of it has no current schema. */
+const SCHEMA = "to_regnamespace(current_setting('search_path'))"
+
+const SQLITE_PARTS = `WITH t AS (SELECT value AS name FROM json_each(?))
+  SELECT 'column', t.name || '.' || c.name, '', '' FROM t, pragma_table_info(t.name) AS c
+  UNION ALL SELECT 'index', i.name, '', '' FROM t, pragma_index_list(t.name) AS i
+    WHERE i."unique"
+  UNION ALL SELECT 'trigger', t.name, CASE WHEN s.sql LIKE '%RAISE%IGNORE%'
+      THEN 'DROP TRIGGER "' || s.name || '"' END, ''
+    FROM t JOIN sqlite_schema AS s ON s.tbl_name = t.name
+    WHERE s.type = 'trigger' AND s.name NOT LIKE 'gh\\_%' ESCAPE '\\'`
+
+/** `p`: the tables and their partitions. Bits of `tgtype`: 1 row, 2 before, 28 that it writes. */
+const POSTGRES_PARTS = `WITH t AS (SELECT oid, relname::text AS name, relkind FROM pg_class
+    WHERE relnamespace = ${SCHEMA}
+    AND relname IN (SELECT jsonb_array_elements_text($1::jsonb))),
+  p AS (SELECT oid, name, name AS root FROM t UNION ALL SELECT c.oid, c.relname, t.name FROM t
+    JOIN pg_inherits i ON i.inhparent = t.oid JOIN pg_class c ON c.oid = i.inhrelid)
+  SELECT 'column', t.name || '.' || a.attname, '', '' FROM t
+    JOIN pg_attribute a ON a.attrelid = t.oid WHERE a.attnum > 0 AND NOT a.attisdropped
+  UNION ALL SELECT CASE WHEN x.indisvalid THEN 'index' ELSE 'invalid' END, i.relname, '', ''
+    FROM t JOIN pg_index x ON x.indrelid = t.oid JOIN pg_class i ON i.oid = x.indexrelid
+    WHERE x.indisunique
+  UNION ALL SELECT 'unlogged', p.name, '', '' FROM p JOIN pg_class c ON c.oid = p.oid
+    WHERE c.relpersistence = 'u' AND c.relkind = 'r'
+  UNION ALL SELECT 'trigger', p.root, CASE WHEN g.tgtype::int & 3 = 3
+      THEN format('DROP TRIGGER %I ON %I', g.tgname, p.name) END, ''
+    FROM p JOIN pg_trigger g ON g.tgrelid = p.oid WHERE NOT g.tgisinternal AND g.tgparentid = 0
+      AND g.tgenabled <> 'D' AND g.tgtype::int & 28 > 0 AND g.tgname NOT LIKE 'gh\\_%'
+  UNION ALL SELECT 'trigger', p.root, format('DROP RULE %I ON %I', r.rulename, p.name), ''
+    FROM p JOIN pg_rewrite r ON r.ev_class = p.oid
+  UNION ALL SELECT 'partition', c.relname, t.name, pg_get_expr(c.relpartbound, c.oid)
+    FROM t JOIN pg_inherits i ON i.inhparent = t.oid JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE c.relispartition
+  UNION ALL SELECT 'partition', c.relname, t.name, NULL
+    FROM t JOIN pg_class c ON c.relname ~ ('^' || t.name || '_(past|future|[0-9]{8})$')
+    WHERE t.relkind = 'p' AND c.relkind = 'r' AND NOT c.relispartition
+      AND c.relnamespace = ${SCHEMA}
+  UNION ALL SELECT 'right', format('GRANT %s ON %s.%I TO %I', string_agg(r, ', ' ORDER BY r),
+      ${SCHEMA}, t.name, current_user), '', ''
+    FROM t CROSS JOIN unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) AS r
+    WHERE NOT has_table_privilege(t.oid, r) AND (r = 'DELETE' OR EXISTS (SELECT FROM pg_attribute a
+      WHERE a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
+        AND NOT has_column_privilege(t.oid, a.attnum, r))) GROUP BY t.name
+  UNION ALL SELECT 'right', format('GRANT USAGE ON SCHEMA %s TO %I', ${SCHEMA}, current_user),
+      '', '' WHERE NOT has_schema_privilege(${SCHEMA}, 'USAGE')
+  UNION ALL SELECT 'right', format('GRANT CONNECT ON DATABASE %I TO %I', current_database(),
+      current_user), '', ''
+    WHERE NOT has_database_privilege(current_database(), 'CONNECT')`
 
 /** Returns the parts of those of the tables that exist. */
 export async function readTableParts(from: Reader, tables: readonly string[]): Promise<TableParts> {
-  const statement: Statement = {
-    sql: `WITH t AS (SELECT value AS name FROM json_each(?))
-      SELECT t.name || '.' || c.name, 0 FROM t, pragma_table_info(t.name) AS c
-      UNION ALL SELECT i.name, 1 FROM t, pragma_index_list(t.name) AS i WHERE i."unique"`,
-    text: `WITH t AS (SELECT oid, relname AS name FROM pg_class
-        WHERE relnamespace = current_schema()::regnamespace
-        AND relname IN (SELECT jsonb_array_elements_text($1::jsonb)))
-      SELECT t.name || '.' || a.attname, 0 FROM t JOIN pg_attribute a ON a.attrelid = t.oid
-        WHERE a.attnum > 0 AND NOT a.attisdropped
-      UNION ALL SELECT i.relname::text, 1 FROM t JOIN pg_index x ON x.indrelid = t.oid
-        JOIN pg_class i ON i.oid = x.indexrelid WHERE x.indisunique AND x.indisvalid
-      UNION ALL SELECT c.relname::text, 2 FROM pg_class c
-        WHERE c.relpersistence = 'u' AND c.relkind = 'r' AND (c.oid IN (SELECT oid FROM t)
-          OR c.oid IN (SELECT inhrelid FROM pg_inherits JOIN t ON t.oid = inhparent))`,
-    values: [JSON.stringify(tables)],
+  const values = [JSON.stringify(tables)]
+  const statement: Statement = { sql: SQLITE_PARTS, text: POSTGRES_PARTS, values }
+  const rows = (await from.arrays(statement)) as unknown as PartRow[]
+  const of = (kind: string) => rows.filter(([other]) => other === kind)
+  const namesOf = (kind: string) => new Set(of(kind).map(([, name]) => name))
+  return {
+    columns: namesOf('column'),
+    uniqueIndexes: namesOf('index'),
+    invalidIndexes: namesOf('invalid'),
+    unlogged: [...namesOf('unlogged')].sort(),
+    grants: [...namesOf('right')],
+    triggers: of('trigger').map(([, table, drop]) => ({ table, drop })),
+    partitions: of('partition').map(([, name, table, bound]) => ({ name, table: table!, bound })),
   }
-  const rows = (await from.arrays(statement)) as unknown as readonly [string, number][]
-  const namesOf = (kind: number) =>
-    new Set(rows.filter(([, other]) => Number(other) === kind).map(([name]) => name))
-  return { columns: namesOf(0), uniqueIndexes: namesOf(1), unlogged: [...namesOf(2)].sort() }
 }
 
-/** Returns the statements that create the unique indexes of tables, by name. */
+type PartRow = readonly [kind: string, name: string, of: string | null, detail: string | null]
+
+/** Returns the statements that create the unique indexes of tables, also of invalid ones. */
 export async function readIndexDefinitions(
   from: Reader,
   tables: readonly string[],
@@ -45,7 +115,7 @@ export async function readIndexDefinitions(
       JOIN sqlite_schema AS s ON s.name = i.name WHERE i."unique" AND s.sql IS NOT NULL`,
     text: `SELECT i.relname, pg_get_indexdef(i.oid) FROM pg_index x
       JOIN pg_class c ON c.oid = x.indrelid JOIN pg_class i ON i.oid = x.indexrelid
-      WHERE c.relnamespace = current_schema()::regnamespace AND x.indisunique AND x.indisvalid
+      WHERE c.relnamespace = current_schema()::regnamespace AND x.indisunique
       AND c.relname IN (SELECT jsonb_array_elements_text($1::jsonb))`,
     values: [JSON.stringify(tables)],
   })
