@@ -3,6 +3,7 @@
 import type { RowId } from '../../kernel/row-id.ts'
 import { budgetOf, bytesOfValues } from '../../platform/storage/change-budget.ts'
 import type { Reader, Statement, Tx, Value } from '../../platform/storage/database.ts'
+import { requireOne } from '../../platform/storage/discarded-rows.ts'
 import type { DatabaseName } from '../../platform/storage/expressions.ts'
 import {
   createStatementCache,
@@ -10,7 +11,6 @@ import {
   prepareStatement,
   seekByIds,
 } from '../../platform/storage/sql.ts'
-import { DiscardedRowError } from '../../platform/storage/transaction.ts'
 import { ownerCondition } from '../../protocol/lists/collection.ts'
 import type { RowScope } from '../../protocol/lists/page.ts'
 import { columnFields, tableFields } from './computed.ts'
@@ -120,7 +120,7 @@ export function createRowStore(
       budgetOf(tx).charge({ rows: 1, bytes: bytesOfValues(values) })
       const statement = insert([scope, ...values])
       if (hasIntegerIds) return tx.insert(statement)
-      await tx.run(statement)
+      await tx.run(statement).then(requireOne)
       return row.id as string
     },
     async update(tx, scope, id, changed) {
@@ -131,11 +131,11 @@ export function createRowStore(
       })
       const values = cellsOf(written, changed)
       budgetOf(tx).charge({ rows: 1, bytes: bytesOfValues(values) })
-      requireOne(await tx.run(statement([...values, scope, id])))
+      await tx.run(statement([...values, scope, id])).then(requireOne)
     },
     async remove(tx, scope, id) {
       budgetOf(tx).charge({ rows: 1 })
-      requireOne(await tx.run(remove([scope, id])))
+      await tx.run(remove([scope, id])).then(requireOne)
     },
     async lockDeleted(tx, { owner, scope }, id) {
       if (!softDeletion) return undefined
@@ -143,11 +143,6 @@ export function createRowStore(
     },
     ...createRowReferences(definition),
   }
-}
-
-/** Throws if no row has changed: the caller has read it, so that only a trigger can discard it. */
-function requireOne(count: number): void {
-  if (count === 0) throw new DiscardedRowError()
 }
 
 /** Returns the function that locks a row, and returns its cells. */

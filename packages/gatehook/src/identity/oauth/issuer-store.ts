@@ -4,6 +4,7 @@ import { createLookupCache } from '../../kernel/lookup-cache.ts'
 import type { Mode, Scope } from '../../kernel/principal.ts'
 import type { CustomerPlace } from '../../platform/storage/customer-rows.ts'
 import type { Database, Reader, Row, Tx } from '../../platform/storage/database.ts'
+import { requireOne } from '../../platform/storage/discarded-rows.ts'
 import { insertInto, join, prepareStatement, sql } from '../../platform/storage/sql.ts'
 import type { ClientPermissions } from '../tokens/api.ts'
 import type { IssuerRule } from './issuer-rules.ts'
@@ -47,12 +48,14 @@ export const lockIssuer = (tx: Tx, id: string) => tx.lock<IssuerRow>(byId([id]))
 export const insertIssuer = (tx: Tx, row: IssuerRow) => tx.run(insertInto('gh_issuers', row))
 
 export const updateIssuer = (tx: Tx, row: IssuerRow) =>
-  tx.run(sql`UPDATE gh_issuers SET jwks = ${row.jwks}, jwks_uri = ${row.jwks_uri},
+  tx
+    .run(sql`UPDATE gh_issuers SET jwks = ${row.jwks}, jwks_uri = ${row.jwks_uri},
     reuse = ${row.reuse}, owners = ${row.owners} WHERE id = ${row.id}`)
+    .then(requireOne)
 
 export async function deleteIssuerRow(tx: Tx, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM gh_issuer_rules WHERE issuer_id = ${id}`)
-  await tx.run(sql`DELETE FROM gh_issuers WHERE id = ${id}`)
+  await tx.run(sql`DELETE FROM gh_issuers WHERE id = ${id}`).then(requireOne)
 }
 
 export async function countIssuers(from: Reader): Promise<number> {

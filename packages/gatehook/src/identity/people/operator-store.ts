@@ -1,6 +1,7 @@
 /** SQL of operators, their one-time links and their sessions. */
 import type { Role } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
+import { requireOne } from '../../platform/storage/discarded-rows.ts'
 import { insertInto, sql } from '../../platform/storage/sql.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import { selectCustomerNo } from '../access/customer-reader.ts'
@@ -46,8 +47,10 @@ export const updateIdentity = (
   tx: Tx,
   { id, email, folded, role }: Pick<OperatorRow, 'id' | 'email' | 'folded' | 'role'>,
 ) =>
-  tx.run(sql`UPDATE gh_operators SET email = ${email}, folded = ${folded}, role = ${role}
+  tx
+    .run(sql`UPDATE gh_operators SET email = ${email}, folded = ${folded}, role = ${role}
     WHERE id = ${id}`)
+    .then(requireOne)
 
 export const findOperator = (from: Reader, folded: string) =>
   from.get<OperatorRow>(byFoldedEmail(folded))
@@ -79,8 +82,10 @@ export const updateOperator = (
   tx: Tx,
   { id, password, role, disabled }: Pick<OperatorRow, 'id' | 'password' | 'role' | 'disabled'>,
 ) =>
-  tx.run(sql`UPDATE gh_operators SET password = ${password}, role = ${role},
+  tx
+    .run(sql`UPDATE gh_operators SET password = ${password}, role = ${role},
     disabled = ${disabled} WHERE id = ${id}`)
+    .then(requireOne)
 
 export const isEnrolled = async (from: Reader, id: string): Promise<boolean> =>
   (await from.get(
@@ -88,14 +93,16 @@ export const isEnrolled = async (from: Reader, id: string): Promise<boolean> =>
   )) !== undefined
 
 export const setPendingTotp = (tx: Tx, id: string, secret: Uint8Array | null) =>
-  tx.run(sql`UPDATE gh_operators SET totp_pending = ${secret} WHERE id = ${id}`)
+  tx.run(sql`UPDATE gh_operators SET totp_pending = ${secret} WHERE id = ${id}`).then(requireOne)
 
 export const confirmTotp = (tx: Tx, id: string, secret: Uint8Array, step: number) =>
-  tx.run(sql`UPDATE gh_operators SET totp = ${secret}, totp_pending = NULL, totp_step = ${step}
+  tx
+    .run(sql`UPDATE gh_operators SET totp = ${secret}, totp_pending = NULL, totp_step = ${step}
     WHERE id = ${id}`)
+    .then(requireOne)
 
 export const setTotpStep = (tx: Tx, id: string, step: number) =>
-  tx.run(sql`UPDATE gh_operators SET totp_step = ${step} WHERE id = ${id}`)
+  tx.run(sql`UPDATE gh_operators SET totp_step = ${step} WHERE id = ${id}`).then(requireOne)
 
 export async function replaceRecoveryCodes(tx: Tx, id: string, hashes: readonly Uint8Array[]) {
   await tx.run(sql`DELETE FROM gh_operator_recovery_codes WHERE operator = ${id}`)

@@ -11,6 +11,7 @@ import { ROLES, type Role } from '../../kernel/principal.ts'
 import { sha256 } from '../../kernel/secret.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { ConstraintError, type Tx } from '../../platform/storage/database.ts'
+import { requireOne } from '../../platform/storage/discarded-rows.ts'
 import { emailAddress } from '../../protocol/fields/email-address.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import { b, type ValuesOf } from '../../protocol/fields/members.ts'
@@ -59,7 +60,7 @@ export async function createOperator(
   const row = { id, email, folded: foldName(email), password, role, disabled: 0, created_at: now }
   try {
     return await admin.write(async (tx) => {
-      await store.insertOperator(tx, row)
+      requireOne(await store.insertOperator(tx, row))
       const entry = { actor, action: 'operator.create', target: id, detail: { email, role } }
       await recordAudit(tx, entry, admin)
       await work?.(tx, id)

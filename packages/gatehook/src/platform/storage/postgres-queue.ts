@@ -7,6 +7,7 @@ import type pg from 'pg'
 import { wallClock } from '../../kernel/clock.ts'
 import { COMMIT_POSITION } from './commit-position.ts'
 import type { Statement } from './database.ts'
+import { DiscardedRowError, isDiscarded } from './discarded-rows.ts'
 import type { LockWait } from './lock-wait.ts'
 import type { BatchStatement } from './postgres-batch.ts'
 import { type ResultShape, textWith } from './postgres-send.ts'
@@ -99,7 +100,11 @@ export class StatementQueue {
       this.#failure ??= { error }
       statement.reject(error)
     }
-    this.#waiting.push({ ...statement, reject })
+    const resolve = (result: pg.QueryResult) => {
+      if (isDiscarded(statement.text, result.rowCount)) reject(new DiscardedRowError())
+      else statement.resolve(result)
+    }
+    this.#waiting.push({ ...statement, resolve, reject })
   }
 
   #addCommit(): void {
@@ -124,7 +129,7 @@ export class StatementQueue {
 
   async #send(): Promise<void> {
     if (this.#waiting.length === 0) return
-    if (this.#isSingle && !this.#isEnded) {
+    if (this.#isSingle && !this.#isEnded && !this.#sessions.tables.discardsRows) {
       this.#isEnded = true
       this.#addCommit()
     }
@@ -152,6 +157,8 @@ export class StatementQueue {
   /** Commits, in the round trip of the waiting statements if possible. */
   async commit(): Promise<void> {
     if (this.#isEnded) return this.complete()
+    // Only the process sees that a row was discarded, so that the commit waits for its statements.
+    if (this.#sessions.tables.discardsRows) await this.complete()
     if (this.#sessions.commitsInBatch) {
       this.#addCommit()
       return this.complete()

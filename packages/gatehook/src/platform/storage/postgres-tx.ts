@@ -4,12 +4,13 @@
  */
 import type pg from 'pg'
 import type { Row, Statement, Tx, Value } from './database.ts'
+import { requireOne } from './discarded-rows.ts'
 import { referenceLock } from './distribution/row-locks.ts'
 import { isRetryable, translatePostgresError, violationOf } from './postgres-errors.ts'
 import type { StatementQueue } from './postgres-queue.ts'
 import type { ResultShape } from './postgres-send.ts'
 import type { Session } from './postgres-session.ts'
-import { checkValues, DiscardedRowError, runInSavepoint, type Transaction } from './transaction.ts'
+import { checkValues, runInSavepoint, type Transaction } from './transaction.ts'
 
 const ROW_LOCKS = {
   update: ' FOR UPDATE',
@@ -77,7 +78,7 @@ export class PostgresTx implements Tx {
 
   async insert(statement: Statement): Promise<number> {
     const { rows } = await this.#perform(statement, { suffix: ' RETURNING id' })
-    if (rows.length === 0) throw new DiscardedRowError()
+    requireOne(rows.length)
     return rows[0].id
   }
 

@@ -6,9 +6,10 @@ import { backup, DatabaseSync, type SQLInputValue, type StatementSync } from 'no
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Row, Statement, Value } from './database.ts'
+import { isDiscarded, requireOne } from './discarded-rows.ts'
 import { LOCK_MS } from './lock-wait.ts'
 import { isBusy, translateSqliteError } from './sqlite-errors.ts'
-import { checkValues, DiscardedRowError } from './transaction.ts'
+import { checkValues } from './transaction.ts'
 
 /** Cached prepared statements of one connection; further ones evict the least recently used. */
 const STATEMENTS_MAX = 512
@@ -57,13 +58,15 @@ export class Connection {
   }
 
   run(statement: Statement): number {
-    return Number(this.#run(statement).changes)
+    const count = Number(this.#run(statement).changes)
+    if (isDiscarded(statement.sql, count)) requireOne(count)
+    return count
   }
 
   /** Returns the key of the inserted row; RETURNING would create a temporary table. */
   insert(statement: Statement): number {
     const { changes, lastInsertRowid } = this.#run(statement)
-    if (Number(changes) === 0) throw new DiscardedRowError() // the key is that of an earlier row
+    requireOne(Number(changes)) // the key is that of an earlier row
     return Number(lastInsertRowid)
   }
 

@@ -1,6 +1,7 @@
 /** Says for operators why the database failed a request. Pure. */
 import { Failure } from '../../kernel/failure.ts'
 import { ConstraintError, SchemaError, StorageError } from './database.ts'
+import { DiscardedRowError } from './discarded-rows.ts'
 import {
   isConnectionLost,
   isDamage,
@@ -18,7 +19,6 @@ import {
 } from './postgres-errors.ts'
 import { type PrimaryFault, primaryFaults } from './primary-fault.ts'
 import { isBusy, resultCodeOf } from './sqlite-errors.ts'
-import { DiscardedRowError } from './transaction.ts'
 
 /** Whether the database could not serve a statement, or be opened; a later try may succeed. */
 export const isStorageUnavailable = (error: unknown): boolean =>

@@ -6,15 +6,6 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 
-/** A row did not change, and the database says no error: a trigger of the team ignores it. */
-export class DiscardedRowError extends Error {
-  override readonly name = 'DiscardedRowError'
-
-  constructor() {
-    super('the database has discarded a row: a trigger ignores it')
-  }
-}
-
 /** The state of one transaction from its first statement to its end. */
 export class Transaction {
   isOpen = true

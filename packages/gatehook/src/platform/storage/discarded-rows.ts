@@ -1,0 +1,27 @@
+/**
+ * Rows that a trigger or a rule of the team discards: the database reports success, and no row has
+ * changed. The statement fails then, if the engine needs its row.
+ */
+
+/** A row did not change, and the database says no error: a trigger of the team ignores it. */
+export class DiscardedRowError extends Error {
+  override readonly name = 'DiscardedRowError'
+
+  constructor() {
+    super('the database has discarded a row: a trigger ignores it')
+  }
+}
+
+/** An INSERT into a table of the engine, whose rows are listed. */
+const INSERT = /^INSERT INTO gh_\w+\s*\([^)]*\)\s*VALUES\b/
+/** Another row may prevent it. */
+const PREVENTABLE = /\bON CONFLICT\b.*\b(DO NOTHING|WHERE)\b/s
+
+/** Whether a statement that changed `count` rows should have stored one. */
+export const isDiscarded = (text: string, count: number | null): boolean =>
+  count === 0 && INSERT.test(text) && !PREVENTABLE.test(text)
+
+/** Throws if no row has changed: the caller has read it, so that only a trigger can discard it. */
+export function requireOne(count: number): void {
+  if (count === 0) throw new DiscardedRowError()
+}
