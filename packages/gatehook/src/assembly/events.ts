@@ -48,7 +48,7 @@ export function assembleEvents(
   { service, publicScope, indexes, administration, clockDifference }: PreparedDatabase,
   late: LateCalls,
 ): EventModules {
-  const { clock, random, db, log, tracing, recent } = foundation
+  const { clock, random, db, log, tracing, recent, tables } = foundation
   const eventSignal = createEventSignal()
   const outbox = createOutbox({
     clock,
@@ -78,6 +78,7 @@ export function assembleEvents(
     record,
     log,
     database: db.name,
+    tables,
     credentials: assembleCredentials(foundation, service, late, mailOutbox),
     publicScope,
     missingIndexes: indexes.missingIndexes,

@@ -10,6 +10,7 @@ import type { Scope } from '../../kernel/principal.ts'
 import type { Random } from '../../kernel/random.ts'
 import type { EnqueueJob } from '../../platform/jobs/queue.ts'
 import type { Database } from '../../platform/storage/database.ts'
+import type { TableState } from '../../platform/storage/table-state.ts'
 import { hasApi } from './api-resources.ts'
 import type { ApiEntry, Catalog, CatalogEntry } from './catalog-entry.ts'
 import { convertObject } from './event-object.ts'
@@ -40,6 +41,8 @@ interface CatalogDeps {
   readonly enqueue?: EnqueueJob | undefined
   /** The indexes of each resource that are not created yet (`Collection.missingIndexes`). */
   readonly missingIndexes?: ReadonlyMap<string, ReadonlySet<string>> | undefined
+  /** See `RowDeps`. */
+  readonly tables?: Pick<TableState, 'triggered'> | undefined
   /** The customer and mode that anonymous callers read (§6.10). */
   readonly publicScope?: Scope | undefined
 }
@@ -68,6 +71,7 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
         clock: deps.clock,
         random: deps.random,
         record: deps.record,
+        tables: deps.tables,
         ownLog,
         rowsOf,
         resources,

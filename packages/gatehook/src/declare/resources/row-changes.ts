@@ -6,6 +6,7 @@ import type { Principal, Scope } from '../../kernel/principal.ts'
 import type { Random } from '../../kernel/random.ts'
 import type { RowId } from '../../kernel/row-id.ts'
 import type { Reader, Tx, Value } from '../../platform/storage/database.ts'
+import type { TableState } from '../../platform/storage/table-state.ts'
 import type { CreateOwnLog } from './own-words.ts'
 import type { RowReach } from './ownership.ts'
 import type { ActionDefinition, AnyRow, ResourceDefinition } from './resource.ts'
@@ -122,6 +123,8 @@ export interface RowDeps {
   readonly clock: Clock
   readonly random: Random
   readonly record: RecordEvent
+  /** Which tables have triggers of the team. Default: none has. */
+  readonly tables?: Pick<TableState, 'triggered'> | undefined
   readonly ownLog: CreateOwnLog
   /** Returns the rows of a resource by name, to check references. */
   readonly rowsOf: (resource: string) => ResourceRows

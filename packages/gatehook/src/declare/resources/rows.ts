@@ -3,7 +3,6 @@
  * counter and checks (§6.5), in the newest shape.
  */
 
-import type { AnnouncedEvent } from '../../history/events/store.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import { createRowId, type RowId } from '../../kernel/row-id.ts'
@@ -13,7 +12,6 @@ import { timeOf } from '../../platform/storage/transaction-time.ts'
 import { isSameValue } from '../../protocol/fields/forms.ts'
 import { addToTotal } from '../../protocol/lists/counters.ts'
 import { type ComputeRow, rowComputer, storedComputations } from './computed.ts'
-import { derivedRefresher } from './derived.ts'
 import { ownPrincipalOf, seedPrincipal } from './own-principal.ts'
 import { readChangedValues, readRowChanges, requireNoState } from './own-values.ts'
 import { wordsOf } from './own-words.ts'
@@ -35,6 +33,7 @@ import type {
 } from './row-changes.ts'
 import { createRowChecks, type RowChecks } from './row-checks.ts'
 import { createDeletion, credentialOf } from './row-deletion.ts'
+import { eventRecorder } from './row-events.ts'
 import { withSearchIndex } from './search-index.ts'
 import { rowDecoder, type VersionShape } from './shape.ts'
 import { DELETED_FIELD } from './soft-deletion.ts'
@@ -63,7 +62,7 @@ export function createRows(
   const computeRow = withChecksFirst(createRowComputer(definition, newest), checks)
   const complete = changeCompleter(definition, runRules, computeRow)
   const writeChanges = changeWriter(definition, { store, checks, computeRow }, deps)
-  const recordEvent = eventRecorder(definition, newest, deps)
+  const recordEvent = eventRecorder(definition, newest, deps, { store, decode })
   const insertRow = rowInserter(definition, { store, checks }, recordEvent, deps)
   const createUncounted: ResourceRows['create'] = async (tx, reach, values) => {
     const row: AnyRow = { ...newest.defaults, ...values }
@@ -201,29 +200,6 @@ const withReferencesChecked =
       throw error
     }
   }
-
-/** Returns a function that records the event of a changed row, if it has a type. */
-function eventRecorder(
-  definition: ResourceDefinition,
-  newest: VersionShape,
-  { record }: Pick<RowDeps, 'record'>,
-) {
-  const { name } = definition
-  const refreshDerived = derivedRefresher(definition)
-  return async (
-    tx: Tx,
-    { scope }: RowReach,
-    type: string | undefined,
-    row: AnyRow,
-    announced?: AnnouncedEvent,
-  ): Promise<WrittenRow> => {
-    if (refreshDerived) await refreshDerived(tx, scope, row)
-    const text = newest.encode(row)
-    const event = { collection: name, objectId: row.id as RowId, object: text }
-    if (type) await record(tx, scope as Scope, { type, ...event }, announced)
-    return { row, text }
-  }
-}
 
 /**
  * Returns a function that inserts a row and records its event. Where each statement is a round
