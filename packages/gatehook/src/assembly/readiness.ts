@@ -51,14 +51,17 @@ const UNAWAITED_WARNING =
 const FREE = new Set(['draining', 'clock', 'write_clock', 'primary', 'durability'])
 
 export function assembleReadiness(
-  { db, log, clock, config, restore, primaryFault }: Foundation,
+  { db, log, clock, config, restore, primaryFault, tables }: Foundation,
   { schema, clockDifference }: Pick<PreparedDatabase, 'schema' | 'clockDifference'>,
   {
     isDraining,
     secrets,
   }: { readonly isDraining: () => boolean; readonly secrets: Pick<SecretsComponent, 'check'> },
 ): ReadinessComponent {
-  const durability = createDurability({ db, clock, durability: config.durability, log })
+  const durability = createDurability({
+    ...{ db, clock, log, tables },
+    durability: config.durability,
+  })
   const lockHolders = createLockHolders({ db, clock, log })
   const fullServer = createFullServer({ db, clock, log })
   const roundTrip = createRoundTrip({ db, clock })

@@ -5,10 +5,16 @@ import { pino } from 'pino'
 import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import { breath, eventually } from '../../../../test/rig/eventually.ts'
-import { type PostgresServer, queryAsAdmin } from '../../../../test/rig/postgres.ts'
+import {
+  asAdmin,
+  type PostgresServer,
+  queryAsAdmin,
+  withName,
+} from '../../../../test/rig/postgres.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { awaitReplay, openPair } from '../../../../test/rig/standby.ts'
 import { checkDurability } from '../../src/cli/doctor-installation.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { openHook, pay, register } from '../webhooks/hook.ts'
 
 interface Cluster {
@@ -27,12 +33,10 @@ async function startCluster(t: TestContext): Promise<Cluster> {
 const openNode = (t: TestContext, url: string, env: Record<string, string> = {}, log = quietLog) =>
   openService(t, 'postgres', { url, log, env: { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1', ...env } })
 
+const ORDER = { user_id: 1, amount: 1, currency: 'EUR' }
+
 const createOrder = async (node: TestApp) => {
-  const { status, body } = await node.post('/api/v2/orders', {
-    user_id: 1,
-    amount: 1,
-    currency: 'EUR',
-  })
+  const { status, body } = await node.post('/api/v2/orders', ORDER)
   return { status, id: Number(body.id) }
 }
 
@@ -257,6 +261,32 @@ test('with `replica`, a standby that is away is named', async (t) => {
   await eventually(readiness, (text) => text.includes('no synchronous replica'))
   await cluster.standby.start()
   await eventually(readiness, (text) => text.includes('"ready"'))
+})
+
+test('with `replica`, an unlogged table is named, and refuses writes', async (t) => {
+  const cluster = await startCluster(t)
+  await requireReplica(cluster)
+  const node = await openNode(t, cluster.url, { GATEHOOK_DURABILITY: 'replica' })
+  const { database } = (await node.app.db.get(sql`SELECT current_database() AS database`))!
+  const url = withName(cluster.primary.url, database)
+  const admin = node.as(await node.key({ scopes: ['admin'], mode: 'live' }))
+  assert.equal((await createUser(node)).status, 201)
+  await asAdmin(url, 'ALTER TABLE orders SET UNLOGGED')
+  const message = 'No replica has the rows of a table of the database.'
+  const readiness = async () => (await node.get('/readyz')).text
+  await eventually(readiness, (text) => text.includes(message))
+  for (const path of ['/api/v2/users', '/api/v2/orders']) {
+    const row = { email: 'b@example.com', name: 'B' }
+    const refused = await node.post(path, path.endsWith('users') ? row : ORDER)
+    assert.deepEqual([refused.status, refused.body.error], [503, 'durability_lost'])
+    const id = refused.headers['x-request-id']!
+    const { help } = (await admin.get(`/admin/requests/${id}`)).body
+    assert.match(help.text, /is replica, and a table is unlogged/)
+  }
+  assert.equal((await node.get('/api/v2/users')).body.data.length, 1, 'reads go on')
+  await asAdmin(url, 'ALTER TABLE orders SET LOGGED')
+  await eventually(readiness, (text) => text.includes('"ready"'))
+  assert.equal((await createOrder(node)).status, 201)
 })
 
 test('with `replica`, a frozen standby is named while commits wait for it', async (t) => {

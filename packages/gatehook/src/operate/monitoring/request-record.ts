@@ -8,6 +8,7 @@ import type { Principal } from '../../kernel/principal.ts'
 import { redactBody, redactHeaders } from '../../kernel/redaction.ts'
 import { parseTraceparent } from '../../kernel/tracing.ts'
 import type { Database } from '../../platform/storage/database.ts'
+import { durabilityFaultIn } from '../../platform/storage/durability-errors.ts'
 import { durabilityFaults } from '../../platform/storage/server-check.ts'
 import {
   describeStorageFailure,
@@ -131,7 +132,7 @@ export function causeOf(
   { failure, detail, bug }: Exchange,
   { db }: Pick<RecordOptions, 'db'>,
 ): string | null {
-  if (failure === 'durability_lost') return durabilityFaults.lost.advice
+  if (failure === 'durability_lost') return durabilityFaults[durabilityFaultIn(detail)].advice
   if (failure === 'internal_error') return describeUnknownError(bug) ?? null
   if (failure !== 'storage_unavailable') return null
   return describeStorageFailure(detail, db.fault()) ?? null

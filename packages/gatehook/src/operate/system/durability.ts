@@ -15,6 +15,7 @@ import {
 } from '../../platform/storage/server-check.ts'
 import { writeSetting } from '../../platform/storage/settings.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
+import type { TableState } from '../../platform/storage/table-state.ts'
 import { gauge, type Metric } from '../../platform/telemetry/metric.ts'
 import type { HealthCheck } from './health.ts'
 
@@ -30,14 +31,17 @@ interface DurabilityOptions {
   readonly db: Pick<Database, 'name' | 'write'>
   readonly clock: Clock
   readonly durability: DatabaseTarget['durability']
+  readonly tables: Pick<TableState, 'unlogged'>
   readonly log: Log
 }
 
 export function createDurability(options: DurabilityOptions): Durability {
-  const { db, durability, log } = options
+  const { db, durability, log, tables } = options
   const isConfirmed = createTrial(options)
   let fault: DurabilityFault | undefined
   const state = durability === 'replica' ? durabilityFaultOf(db) : undefined
+  /** The check of the tables has logged their names. */
+  const present = () => fault ?? (state && tables.unlogged.length > 0 ? 'unlogged' : undefined)
   const receive: PolledValue['receive'] = (name) => {
     if (name === null) return // of a standby, which serves reads
     const former = fault
@@ -48,11 +52,14 @@ export function createDurability(options: DurabilityOptions): Durability {
   }
   return {
     polled: state ? [{ select: () => state, receive }] : [],
-    check: () => fault && durabilityFaults[fault].message,
+    check() {
+      const current = present()
+      return current && durabilityFaults[current].message
+    },
     metric: gauge(
       'gatehook_durability_lost',
       '1 while GATEHOOK_DURABILITY is replica and no synchronous standby confirms commits.',
-      () => (fault ? 1 : 0),
+      () => (present() ? 1 : 0),
     ),
   }
 }

@@ -1,6 +1,7 @@
 /** Translates SQLSTATEs and network error codes to the errors that `Database` documents. Pure. */
 import { Failure } from '../../kernel/failure.ts'
 import { ConstraintError, SchemaError, StorageError, StorageWaitError } from './database.ts'
+import { DurabilityLostError } from './durability-errors.ts'
 import type { PrimaryFault } from './primary-fault.ts'
 import {
   installationMoved,
@@ -95,12 +96,6 @@ export class StaleSnapshotError extends Error {
   }
 }
 
-/** The commit is durable on the primary, and a replica has not confirmed it in time. */
-export class UnreplicatedError extends Error {
-  override readonly name = 'UnreplicatedError'
-  readonly code = '57014'
-}
-
 /** A statement waited for locks for longer than it may in all. */
 export class LockWaitError extends Error {
   override readonly name = 'LockWaitError'
@@ -118,11 +113,6 @@ export class HungConnectionError extends Error {
 }
 
 export const isHung = (error: unknown): boolean => error instanceof HungConnectionError
-
-/** The server has no synchronous standby, which the commit should wait for. */
-export class DurabilityLostError extends Error {
-  override readonly name = 'DurabilityLostError'
-}
 
 /**
  * Whether the server is a standby: 25006 read-only transaction, 0A000 at the begin of a transaction
@@ -378,7 +368,11 @@ const withoutValue = (error: unknown): Error =>
 /** Translates an error of PostgreSQL; returns any other error unchanged. */
 export function translatePostgresError(error: unknown): unknown {
   if (error instanceof Failure || error instanceof ConstraintError) return error
-  if (error instanceof DurabilityLostError) return new Failure('durability_lost')
+  if (error instanceof DurabilityLostError) {
+    const isUnlogged = error.fault === 'unlogged'
+    const message = isUnlogged ? 'A table of the database has no replica. Retry later.' : undefined
+    return new Failure('durability_lost', message, { detail: error })
+  }
   const code = codeOf(error)
   if (code === '55000' && (error as Error).message === MOVED_MESSAGE)
     return installationMoved(error)

@@ -196,7 +196,7 @@ export async function openSessions(
     },
     commitsInBatch: durability !== 'replica' || isSyncDelayed,
     ...{ commits, tables },
-    commit: (session) => commitReplicated(session, commits),
+    commit: (session) => commitReplicated(session, commits, tables),
     nameOf,
     sendBatch(session, statements, wait) {
       const transaction = pooler ? pooledTransactions.get(session) : transactionOf(session)

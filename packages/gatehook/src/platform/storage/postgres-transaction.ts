@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { wallClock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
+import { UnreplicatedError } from './durability-errors.ts'
 import type { LockWait } from './lock-wait.ts'
 import {
   beginErrorOf,
@@ -14,7 +15,6 @@ import {
   isStandby,
   StaleSnapshotError,
   translatePostgresError,
-  UnreplicatedError,
   violationOf,
 } from './postgres-errors.ts'
 import { StatementQueue } from './postgres-queue.ts'

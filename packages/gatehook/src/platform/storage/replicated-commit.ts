@@ -4,8 +4,9 @@
  */
 import type pg from 'pg'
 import { COMMIT_POSITION, type CommitPosition } from './commit-position.ts'
-import { DurabilityLostError, UnreplicatedError } from './postgres-errors.ts'
+import { DurabilityLostError, UnreplicatedError } from './durability-errors.ts'
 import { SYNCHRONOUS_STANDBYS } from './server-check.ts'
+import type { TableState } from './table-state.ts'
 
 /** The message of pg for a query that exceeds `query_timeout`. */
 const TIMEOUT_TEXT = 'Query read timeout'
@@ -13,13 +14,17 @@ const TIMEOUT_TEXT = 'Query read timeout'
 const REPLICA_MS = 10_000
 
 const NO_STANDBY = 'no synchronous standby'
+const UNLOGGED = 'an unlogged table'
 /**
  * Fails, so that the server does not execute a COMMIT behind it, if the transaction has changed
- * something and the server waits for no standby, or for one that is away: the commit would keep its
- * locks meanwhile. The cast is not a constant expression.
+ * something and the condition is true. The cast is not a constant expression.
  */
-const REQUIRE_STANDBY = `SELECT CAST(CASE WHEN (${SYNCHRONOUS_STANDBYS.sql}) = ''
-  AND pg_current_xact_id_if_assigned() IS NOT NULL THEN '${NO_STANDBY}' ELSE '1' END AS int)`
+const refuseIf = (condition: string, reason: string): string => `SELECT CAST(CASE WHEN ${condition}
+  AND pg_current_xact_id_if_assigned() IS NOT NULL THEN '${reason}' ELSE '1' END AS int)`
+/** The server waits for no standby, or for one that is away: the commit would keep its locks. */
+const REQUIRE_STANDBY = refuseIf(`(${SYNCHRONOUS_STANDBYS.sql}) = ''`, NO_STANDBY)
+/** No standby has what an unlogged table has. */
+const REQUIRE_LOGGED = refuseIf('true', UNLOGGED)
 
 /**
  * Commits, and waits for a replica. When an administrator ends the wait, the server reports success
@@ -28,6 +33,7 @@ const REQUIRE_STANDBY = `SELECT CAST(CASE WHEN (${SYNCHRONOUS_STANDBYS.sql}) = '
 export async function commitReplicated(
   session: pg.ClientBase,
   commits: CommitPosition | undefined,
+  { unlogged }: Pick<TableState, 'unlogged'>,
 ): Promise<void> {
   let warning: string | undefined
   const onNotice = ({ message }: { readonly message?: string | undefined }) => {
@@ -35,10 +41,12 @@ export async function commitReplicated(
   }
   session.on('notice', onNotice)
   try {
-    const texts = [REQUIRE_STANDBY, 'COMMIT', ...(commits ? [COMMIT_POSITION.text] : [])]
+    const guard = unlogged.length > 0 ? REQUIRE_LOGGED : REQUIRE_STANDBY
+    const texts = [guard, 'COMMIT', ...(commits ? [COMMIT_POSITION.text] : [])]
     const query = { text: texts.join('; '), query_timeout: REPLICA_MS }
     const results = await session.query(query as pg.QueryConfig).catch((error: Error) => {
-      if (error.message.includes(NO_STANDBY)) throw new DurabilityLostError(error.message)
+      if (error.message.includes(NO_STANDBY)) throw new DurabilityLostError('lost')
+      if (error.message.includes(UNLOGGED)) throw new DurabilityLostError('unlogged')
       throw error.message === TIMEOUT_TEXT ? new UnreplicatedError(error.message) : error
     })
     commits?.note((results as unknown as pg.QueryResult[]).at(-1)!.rows[0])

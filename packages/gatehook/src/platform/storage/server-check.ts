@@ -24,6 +24,13 @@ export const durabilityFaults = {
       'standby: it is frozen or overloaded, or the network loses its packets. Continue or end ' +
       'its process, attach another standby, or set GATEHOOK_DURABILITY=local.',
   },
+  unlogged: {
+    message: 'No replica has the rows of a table of the database.',
+    advice:
+      'GATEHOOK_DURABILITY is replica, and a table is unlogged: no standby has its rows. Writes ' +
+      'are refused until it is logged. The warning `schema` of the node has the statement that ' +
+      'does so; GATEHOOK_DURABILITY=local accepts the loss.',
+  },
 } as const
 
 export type DurabilityFault = keyof typeof durabilityFaults
