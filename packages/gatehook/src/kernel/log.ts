@@ -6,6 +6,7 @@ import { pino, stdSerializers, symbols } from 'pino'
 import { wallClock } from './clock.ts'
 import { REDACTED_TEXT, withoutCredentials, withoutIssued } from './credential-shapes.ts'
 import { describeThrown } from './failure.ts'
+import { withoutSecretValues } from './named-secrets.ts'
 import { printableLines } from './printable.ts'
 import { isoTime } from './time.ts'
 
@@ -190,25 +191,6 @@ const droppedLine = (count: number): string =>
   `{"level":"warn"${timeMember()},"lines":${count},"msg":"standard output was not read, and ` +
   'lines of the log were dropped"}\n'
 
-/** Names of headers, members and parameters that contain credentials, in any module. */
-const CREDENTIAL_NAME =
-  /passw|secret|token|api[-_]?key|authorization|assertion|cookie|credential|private[-_]?key/i
-
-export const isCredentialName = (name: string): boolean => CREDENTIAL_NAME.test(name)
-
-/** Further secret parameters. Some clients send members of bodies in the URL by mistake. */
-const SECRET_PARAMETERS: ReadonlySet<string> = new Set([
-  'sig',
-  'otp',
-  'x-key',
-  'cursor',
-  'code',
-  'code_verifier',
-  'device_code',
-  'user_code',
-  'ticket',
-])
-
 const NO_NAMES: ReadonlySet<string> = new Set()
 
 /**
@@ -223,39 +205,3 @@ export const redactUrl = (url: string, secretFields = NO_NAMES): string =>
 /** Removes user and password of a URL in a text. */
 const withoutUserinfo = (text: string): string =>
   text.includes('@') ? text.replace(/\/\/[^/@]*@/g, `//${REDACTED_TEXT}@`) : text
-
-function withoutSecretValues(url: string, secretFields: ReadonlySet<string>): string {
-  const mark = url.indexOf('?')
-  if (mark < 0 || !url.includes('=', mark)) return url
-  const parts = url.slice(mark + 1).split('&')
-  const redactedParts = parts.map((part) => withoutSecretValue(part, secretFields))
-  return `${url.slice(0, mark)}?${redactedParts.join('&')}`
-}
-
-function withoutSecretValue(part: string, secretFields: ReadonlySet<string>): string {
-  const at = part.indexOf('=')
-  if (at < 0) return part
-  const name = part.slice(0, at)
-  return isSecretParameter(name, secretFields) ? `${name}=${REDACTED_TEXT}` : part
-}
-
-/**
- * Returns the names in the name of a parameter: `pin[in]` filters by `pin`, `metadata[pin]` by an
- * entry, `person.pin` by a field of another row.
- */
-export const nameParts = (name: string): string[] => name.split(/[[\]+.]/)
-
-/** Decodes the name first: `%61pi_key` is `api_key`. A malformed name counts as secret. */
-function isSecretParameter(name: string, secretFields: ReadonlySet<string>): boolean {
-  if (!/[%[+.]/.test(name)) return isSecretName(name, secretFields)
-  try {
-    return nameParts(decodeURIComponent(name)).some((part) => isSecretName(part, secretFields))
-  } catch {
-    return true
-  }
-}
-
-const isSecretName = (name: string, secretFields: ReadonlySet<string>): boolean => {
-  const lower = name.toLowerCase()
-  return SECRET_PARAMETERS.has(lower) || secretFields.has(lower) || isCredentialName(lower)
-}

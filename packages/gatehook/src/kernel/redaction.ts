@@ -4,7 +4,8 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { types } from 'node:util'
-import { isCredentialName, nameParts, redactUrl } from './log.ts'
+import { redactUrl } from './log.ts'
+import { isKeyMember, isSecretName } from './named-secrets.ts'
 
 /** Characters of headers, and of a body, that the log stores. */
 const EXCERPT_CHARACTERS = 4096
@@ -14,32 +15,13 @@ const DEPTH_MAX = 8
 
 const HIDDEN = '[redacted]'
 
-const SECRET_HEADERS: ReadonlySet<string> = new Set([
-  'authorization',
-  'proxy-authorization',
-  'cookie',
-  'set-cookie',
-  'x-api-key',
-  'x-gatehook-csrf',
-  'x-auth',
-  'x-otp',
-  'x-session-id',
-])
-/** Members with a credential under a name that has other meanings elsewhere. */
-const SECRET_MEMBERS: ReadonlySet<string> = new Set([
-  'key',
-  'code',
-  'code_verifier',
-  'device_code',
-  'user_code',
-  'ticket',
-  'otp',
-])
-
 /** A JSON text as a value: the names of its members are not examined. */
 const isEncoded = (text: string): boolean => /^\s*["[{]/.test(text) && text.includes(':')
 
-const isSecretHeader = (name: string): boolean => SECRET_HEADERS.has(name) || isCredentialName(name)
+/** Members of the same name are ids. */
+const SECRET_HEADER = 'x-session-id'
+const isSecretHeader = (name: string, secretFields: ReadonlySet<string>): boolean =>
+  name === SECRET_HEADER || isSecretName(name.replace(/^x-/, ''), secretFields)
 
 /** Returns the headers without secret values, up to the limit of an excerpt. */
 export function redactHeaders(
@@ -65,7 +47,7 @@ export const redactText = (text: string, secretFields: ReadonlySet<string>): str
   redactUrl(text, secretFields).toWellFormed()
 
 function redactHeader(name: string, value: string, secretFields: ReadonlySet<string>): string {
-  if (isSecretHeader(name)) return HIDDEN
+  if (isSecretHeader(name, secretFields)) return HIDDEN
   if (name !== 'link') return redactText(value, secretFields)
   // Several URLs: `<url>; rel="next", <url>; rel="prev"`.
   const parts = value.split(/([<>])/)
@@ -110,12 +92,6 @@ export function redactBody(
     if (left < 0) truncated = true
     return left >= 0
   }
-  const isSecretName = (name: string) =>
-    secretFields.has(name) || SECRET_MEMBERS.has(name) || isCredentialName(name)
-  // A caller may have misspelled the name of a field, which is in lower case. Arguments of a tool
-  // are named like parameters: `pin[in]`, `person.pin`.
-  const isSecret = (name: string) =>
-    nameParts(name).some((part) => isSecretName(part) || isSecretName(part.trim().toLowerCase()))
   const copyText = (text: string): string => {
     if (isEncoded(text)) return take(HIDDEN.length + 2) ? HIDDEN : ''
     const excerpt = redactText(text.slice(0, TEXT_CHARACTERS), secretFields)
@@ -145,7 +121,8 @@ export function redactBody(
     for (const name in value) {
       if (!take(name.length + 4)) break
       const member = (value as Record<string, unknown>)[name]
-      const isHidden = isSecret(name) && !(isMistake && name === 'code')
+      const isSecret = isSecretName(name, secretFields) || isKeyMember(name, member)
+      const isHidden = isSecret && !(isMistake && name === 'code')
       const hasMistakes = isResponse && depth === 0 && name === 'errors'
       members.push([
         redactText(name, secretFields),

@@ -20,3 +20,19 @@ eachService(
     }
   },
 )
+
+eachService(
+  'members of private keys and short secrets at any depth are not stored',
+  async (service) => {
+    const admin = await adminOf(service)
+    const jwk = { kty: 'EC', d: 'kanary', k: 'kanary', p: 'kanary', qi: 'kanary' }
+    const login = { db: [{ userPin: 'kanary', 'pass-phrase': 'kanary', PWD: 'kanary' }] }
+    const form = 'grant=a&pin[eq]=kanary&X-Amz-Signature=kanary'
+    for (const path of ['/admin/customers', '/webhooks', '/api/v2/users', '/none']) {
+      const reply = await admin.send('POST', path, { name: form, metadata: { jwk, login } })
+      assert.ok(reply.status >= 400, reply.text)
+      const { text } = await admin.get(`/admin/requests/${requestIdOf(reply)}`)
+      assert.doesNotMatch(text, /kanary/, path)
+    }
+  },
+)

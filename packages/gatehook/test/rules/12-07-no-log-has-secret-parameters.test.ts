@@ -30,11 +30,15 @@ const versions = { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' 
 const bank = service({ name: 'bank', versions, resources: [cards, flags] })
 
 const DECLARED = ['pin', 'door_code']
-const CREDENTIALS = ['password', 'client_secret', 'id_token', 'x-api-key', 'session_cookie']
+const CREDENTIALS = [
+  ...['password', 'client_secret', 'id_token', 'x-api-key', 'session_cookie'],
+  ...['X-Amz-Signature', 'user_pin', 'pwd', 'Pass', 'old-passphrase'],
+]
 const spellings = [
   (name: string) => name,
   (name: string) => name.toUpperCase(),
   (name: string) => `${name}[in]`,
+  (name: string) => `filter[${name}][eq]`,
   (name: string) => `${name}%5Bne%5D`,
   (name: string) => `extra[${name}]`,
   (name: string) => `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`,

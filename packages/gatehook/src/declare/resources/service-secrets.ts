@@ -12,6 +12,6 @@ export const declaredSecrets = ({ resources, routes }: ServiceDefinition): Reado
         ...actions.flatMap((action) => specsOfEveryVersion(declaredInput(action))),
         ...changes.map(({ had }) => had as typeof fields),
       ]),
-      ...routes.flatMap(({ input }) => specsOfEveryVersion(input)),
+      ...routes.flatMap(({ query, input }) => [query, input].flatMap(specsOfEveryVersion)),
     ].flatMap(secretNames),
   )

@@ -193,7 +193,7 @@ function describeExchange(
   const { value, truncated } = isMedia
     ? { truncated: false }
     : unknownNames && hasNames(exchange.body)
-      ? redactBody(exchange.body, secretFields.union(unknownNames))
+      ? redactBody(exchange.body, withNames(secretFields, unknownNames))
       : { truncated: true }
   return JSON.stringify({
     headers: redactHeaders(exchange.headers, secretFields),
@@ -207,6 +207,9 @@ function describeExchange(
     },
   })
 }
+
+const withNames = (fields: ReadonlySet<string>, more: ReadonlySet<string>): ReadonlySet<string> =>
+  more.size === 0 ? fields : fields.union(more)
 
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
