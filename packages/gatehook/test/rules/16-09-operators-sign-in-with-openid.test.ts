@@ -131,6 +131,9 @@ eachStage(
     assert.equal((await again.get('/console/session')).status, 401, 'its groups ended')
     assert.equal((await readLast()).status, 401)
     assert.equal((await anonymous.post('/portal/session', unused, headers)).status, 401)
+    for (let count = 0; count < 3; count++) assert.equal((await refused.signIn()).status, 403)
+    const ends = (await stage.listActions()).filter((name) => name === 'operator.session_end')
+    assert.equal(ends.length, 1, 'a sign-in that ends nothing adds no row')
   },
 )
 

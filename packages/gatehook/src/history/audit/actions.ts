@@ -184,7 +184,8 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'signing_key.rotate': of('key id', 'A new key to sign access tokens was published.'),
   'token.refresh_race': of(
     'session',
-    'A refresh token was presented twice within 5 s; the server rejected the second request.',
+    'A refresh token was presented twice within 5 s; the server rejected the second request. A ' +
+      'node records it once.',
   ),
   'token.reuse_detected': of(
     'session',

@@ -61,8 +61,8 @@ export interface Administration extends AuditContext {
   readonly record?: RecordEvent
   /** Wakes the deliveries of a customer, by number, when its suspension begins or ends. */
   readonly wakeDeliveriesOf?: (tx: Tx, customerNo: number) => Promise<void>
-  /** Ends the links and sessions of the portal that an operator created. */
-  readonly endPortalAccessOf?: (tx: Tx, operator: string) => Promise<void>
+  /** Ends the links and sessions of the portal that an operator created. Returns their number. */
+  readonly endPortalAccessOf?: (tx: Tx, operator: string) => Promise<number>
 }
 
 /** The actor of an administrative request, and the customer that applies if it names none. */

@@ -3,15 +3,18 @@ import type { Tx } from '../../platform/storage/database.ts'
 import type { Administration } from '../access/administration.ts'
 import * as store from './operator-store.ts'
 
-/** Ends all sessions of an operator, and deletes its links, also those to the portal. */
+/**
+ * Ends all sessions of an operator, and deletes its links, also those to the portal. Returns their
+ * number.
+ */
 export async function endOperatorAccess(
   { endPortalAccessOf }: Pick<Administration, 'endPortalAccessOf'>,
   tx: Tx,
   operator: string,
-): Promise<void> {
-  await store.deleteSessions(tx, operator)
-  await store.deleteLinks(tx, operator)
-  await endPortalAccessOf?.(tx, operator)
+): Promise<number> {
+  const sessions = await store.deleteSessions(tx, operator)
+  const links = await store.deleteLinks(tx, operator)
+  return sessions + links + ((await endPortalAccessOf?.(tx, operator)) ?? 0)
 }
 
 /**

@@ -235,7 +235,10 @@ async function signIn(deps: OpenidDeps, call: Call, operator: ProviderOperator):
   })
 }
 
-/** Ends what an operator has open whom the provider names without a group. */
+/**
+ * Ends what an operator has open whom the provider names without a group. A former operator can try
+ * to sign in at any time: only an end is audited.
+ */
 async function endWithoutGroup(
   admin: Administration,
   identity: Pick<ProviderOperator, 'issuer' | 'subject'>,
@@ -243,7 +246,7 @@ async function endWithoutGroup(
   await admin.write(async (tx) => {
     const row = await store.lockIdentity(tx, identity)
     if (!row) return
-    await endOperatorAccess(admin, tx, row.id)
+    if ((await endOperatorAccess(admin, tx, row.id)) === 0) return
     const entry = { actor: ACTOR, action: 'operator.session_end', target: row.id }
     await recordAudit(tx, { ...entry, detail: { cause: NO_GROUP } }, admin)
   })

@@ -84,7 +84,11 @@ interface RefreshedSession extends SessionPerson {
 
 function createRefreshedSessions() {
   const sessions = new BoundedMap<string, RefreshedSession>(SESSIONS_MAX)
+  /** The tokens whose race is audited: a client can repeat it at will. */
+  const races = new BoundedMap<string, Buffer>(SESSIONS_MAX)
   return {
+    hasRaced: (id: string, hash: Buffer) => races.get(id)?.equals(hash) === true,
+    noteRace: (id: string, hash: Buffer) => void races.set(id, hash),
     get: (id: string) => sessions.get(id),
     remember(id: string, rotated: Omit<RefreshedSession, 'hasFailed'>) {
       sessions.set(id, { ...rotated, hasFailed: sessions.get(id)?.hasFailed ?? false })
@@ -171,8 +175,9 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
       }
       if (verdict === 'reuse') await revokeFamily(tx, deps, session, actor)
       else if (verdict === 'restored') await endFamily(tx, deps, session, 'session.end', actor)
-      else if (verdict !== 'expired') {
+      else if (verdict !== 'expired' && !sessions.hasRaced(id, hash)) {
         await auditReplay(tx, deps, session, 'token.refresh_race', actor)
+        tx.afterCommit(() => sessions.noteRace(id, hash))
       }
       return undefined // the transaction commits; the request fails
     }

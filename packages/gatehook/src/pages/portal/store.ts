@@ -98,8 +98,11 @@ const MAX_TRIMMED = 100
 /** Deletes the session that a link opened; returns 0 if there is none. */
 export const deleteSessionOfLink = (tx: Tx, link: string): Promise<number> =>
   tx.run(sql`DELETE FROM gh_portal_sessions WHERE kind = 'portal' AND subject = ${link}`)
-/** Deletes the links of an operator, and ends the sessions that they opened. */
-export async function endAccessOfOperator(tx: Tx, operator: string): Promise<void> {
-  await tx.run(sql`DELETE FROM gh_portal_links WHERE operator = ${operator}`)
-  await tx.run(sql`DELETE FROM gh_portal_sessions WHERE operator = ${operator}`)
+/**
+ * Deletes the links of an operator, and ends the sessions that they opened. Returns the number of
+ * both.
+ */
+export async function endAccessOfOperator(tx: Tx, operator: string): Promise<number> {
+  const links = await tx.run(sql`DELETE FROM gh_portal_links WHERE operator = ${operator}`)
+  return links + (await tx.run(sql`DELETE FROM gh_portal_sessions WHERE operator = ${operator}`))
 }
