@@ -1,7 +1,7 @@
 /**
  * The options of `resource(…)` and of the words of its chain. Contains types only.
  */
-import type { Fields, Flat, RowOf } from '../../protocol/fields/fields.ts'
+import type { Fields, Flat, RowOf, WritableOf } from '../../protocol/fields/fields.ts'
 import type { ActionInput, ActionInputOf } from './action.ts'
 import type { CollectionOptions } from './collection-options.ts'
 import type { ListField, ListOptions, RelatedPath } from './list-options.ts'
@@ -181,7 +181,7 @@ export interface ActionOptions<
    * Returns further changes: `({ row, input, now }) => ({ sum: row.sum + input.n, paid_at: now })`.
    * `now` is the instant of the transaction. Pure.
    */
-  readonly run?: (args: RunArguments<F, I>) => Partial<Omit<RowOf<F>, State>> | undefined
+  readonly run?: (args: RunArguments<F, I>) => Partial<Omit<WritableOf<F>, State>> | undefined
   /** `false`: agents do not reach it by the Model Context Protocol. Default: as the resource. */
   readonly mcp?: boolean
   /** The failures that its rules throw, for OpenAPI, docs and clients: `[exceeded, 'conflict']`. */

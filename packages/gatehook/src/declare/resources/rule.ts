@@ -1,6 +1,6 @@
 /** The types of `.rule(…)`: own code in the transaction of a change. */
 
-import type { Fields, RowOf } from '../../protocol/fields/fields.ts'
+import type { Fields, RowOf, WritableOf } from '../../protocol/fields/fields.ts'
 import type { AnyRow } from '../versions/change.ts'
 import type { AnyFailure, ListedFailure } from './listed-failures.ts'
 import type { OwnPrincipal } from './own-principal.ts'
@@ -33,7 +33,7 @@ export interface RuleArguments<F extends Fields, O extends string> extends OwnCo
 }
 
 /** The values of a row that a rule completes: actions alone set the state. */
-type Completed<F extends Fields, State> = Partial<Omit<RowOf<F>, State & keyof RowOf<F>>>
+type Completed<F extends Fields, State> = Partial<Omit<WritableOf<F>, State & keyof RowOf<F>>>
 
 // biome-ignore lint/suspicious/noConfusingVoidType: a rule that completes nothing returns nothing
 type Completion<F extends Fields, State> = Completed<F, State> | undefined | void

@@ -1,6 +1,6 @@
 /** The access of own code to rows, events and SQL. Contains types only. */
 
-import type { CreateOf, Field, Fields, RowOf } from '../../protocol/fields/fields.ts'
+import type { CreateOf, Field, Fields, RowOf, WritableOf } from '../../protocol/fields/fields.ts'
 import type { FieldWrite } from '../../protocol/fields/spec.ts'
 import type { ListOperator, ValueOperator } from '../../protocol/lists/filter.ts'
 import type { ActionCreateOf, ActionInput } from './action.ts'
@@ -107,10 +107,13 @@ export interface ServiceTx extends ServiceReader {
    * `not_found`.
    */
   lock<F extends Fields>(resource: ResourceOf<F>, id: IdOf<F>): Promise<RowOf<F>>
-  /** Creates a row with its checks, references and event. */
+  /**
+   * Creates a row with its checks, references and event. The engine sets its id, times, computed
+   * and derived fields.
+   */
   create<F extends Fields>(
     resource: ResourceOf<F>,
-    values: CreateOf<F> & Partial<RowOf<F>>,
+    values: CreateOf<F> & Partial<WritableOf<F>>,
   ): Promise<RowOf<F>>
   /**
    * Updates a row. Throws `not_found`. A field `status` to which an action leads changes by `act`
@@ -119,7 +122,7 @@ export interface ServiceTx extends ServiceReader {
   update<F extends Fields, W extends ResourceWords>(
     resource: ResourceOf<F, W>,
     id: IdOf<F>,
-    patch: Partial<Omit<RowOf<F>, W['state']>>,
+    patch: Partial<Omit<WritableOf<F>, W['state']>>,
   ): Promise<RowOf<F>>
   /**
    * Runs a declared action with its states, rules, checks and event, and returns the row. It

@@ -6,7 +6,7 @@ import { holdsScope, missingScope } from '../../identity/access/scopes.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Principal } from '../../kernel/principal.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
-import { Field, type FieldSpec } from '../../protocol/fields/fields.ts'
+import { type EngineWrite, Field, type FieldSpec } from '../../protocol/fields/fields.ts'
 import { parameterFailure, type Query } from '../../protocol/http/query.ts'
 import type { Filter } from '../../protocol/lists/filter.ts'
 
@@ -35,7 +35,7 @@ export interface SoftDeletion {
   readonly purgeAfterMs: number
 }
 
-const deletedAt = new Field<number | null, 'never', string | null>({
+const deletedAt = new Field<number | null, EngineWrite, string | null>({
   kind: 'time',
   write: 'never',
   nullable: true,

@@ -1,6 +1,6 @@
 /** The words of a declaration: `f`, the calls of all kinds and those of computed fields. */
 import { reportMistakes, reportUnknown, type ShapeOf } from './declaration-mistakes.ts'
-import { type DerivedSql, Field, specOf } from './fields.ts'
+import { type DerivedSql, type EngineWrite, Field, specOf } from './fields.ts'
 import { calls } from './kinds/table.ts'
 import type { FieldWrite } from './spec.ts'
 
@@ -15,7 +15,7 @@ export const f = {
    * A value that `.compute(name, …)` of the resource derives from the other fields:
    * `f.computed(f.int())`. It is no column unless it is `.stored()`, and clients only read it.
    */
-  computed: <V, X = V>(type: Field<V, FieldWrite, X>): Field<V, 'never', X> =>
+  computed: <V, X = V>(type: Field<V, FieldWrite, X>): Field<V, EngineWrite, X> =>
     new Field({ ...specOf('f.computed()', type), write: 'never', computed: 'read' }),
   /**
    * A value that the database derives from the other columns of the row: `f.derived(f.int(),
@@ -25,7 +25,7 @@ export const f = {
   derived: <V, X = V>(
     type: Field<V, FieldWrite, X>,
     sql: string | DerivedSql,
-  ): Field<V, 'never', X> => {
+  ): Field<V, EngineWrite, X> => {
     reportUnknown('f.derived(type, sql)', sql, derivedSql)
     const derived = typeof sql === 'string' ? { sqlite: sql, postgres: sql } : sql
     const site = new Error()
@@ -39,10 +39,10 @@ export const f = {
     })
   },
   /** The instant at which the engine created the row. */
-  createdAt: (): Field<number, 'never', string> =>
+  createdAt: (): Field<number, EngineWrite, string> =>
     new Field({ kind: 'time', write: 'never', nullable: false, stamp: 'created' }),
   /** The instant of the last change of the row, which the engine sets. */
-  updatedAt: (): Field<number, 'never', string> =>
+  updatedAt: (): Field<number, EngineWrite, string> =>
     new Field({ kind: 'time', write: 'never', nullable: false, stamp: 'updated' }),
 } as const
 

@@ -250,12 +250,17 @@ type NamesWith<F extends Fields, W extends FieldWrite> = {
       : never
     : never
 }[keyof F]
+/** The write of a field that the engine sets: own code does not write it either. */
+export type EngineWrite = 'never' & { readonly setBy: 'engine' }
 /** The names of the fields that clients never write. */
 export type ReadOnlyName<F extends Fields> = NamesWith<F, 'never'> & string
 export type Flat<T> = { [K in keyof T]: T[K] } & {}
 
 /** A row in handlers: stored values, with times in epoch milliseconds. */
 export type RowOf<F extends Fields> = Flat<{ readonly [K in keyof F]: FieldValue<F[K]> }>
+
+/** The values of a row that own code can write. */
+export type WritableOf<F extends Fields> = Omit<RowOf<F>, NamesWith<F, EngineWrite>>
 
 /** The body that creates a row. */
 export type CreateOf<F extends Fields> = Flat<

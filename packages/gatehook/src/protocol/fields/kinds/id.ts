@@ -1,12 +1,12 @@
 /** `f.id()`: the id of the row. */
-import { Field } from '../fields.ts'
+import { type EngineWrite, Field } from '../fields.ts'
 import type { FieldKind } from '../kind.ts'
 import { NUMBER_PATTERN } from './numbers.ts'
 import { rowIdKind } from './row-id-kind.ts'
 
-function declareId(prefix: string): Field<string, 'never'>
-function declareId(): Field<number, 'never'>
-function declareId(prefix?: string): Field<number | string, 'never'> {
+function declareId(prefix: string): Field<string, EngineWrite>
+function declareId(): Field<number, EngineWrite>
+function declareId(prefix?: string): Field<number | string, EngineWrite> {
   const form = prefix === undefined ? { min: 1 } : { idPrefix: prefix }
   return new Field({ kind: 'id', write: 'never', nullable: false, ...form })
 }
