@@ -6,9 +6,13 @@
 /** Values that a sentence lists; of a longer set it names the first three. */
 const LISTED_MAX = 12
 
-/** Counts insertions, deletions, substitutions and transpositions between two words. */
-function editDistance(from: string, to: string): number {
+/**
+ * Counts insertions, deletions, substitutions and transpositions between two words, up to `most`.
+ * Words that differ end it after a few letters.
+ */
+function editDistance(from: string, to: string, most: number): number {
   let before: number[] = []
+  let leastBefore = 0
   let row = Array.from({ length: to.length + 1 }, (_, n) => n)
   for (let i = 1; i <= from.length; i++) {
     const next = [i]
@@ -18,6 +22,10 @@ function editDistance(from: string, to: string): number {
       const swapped = swap ? before[j - 2]! + 1 : Number.POSITIVE_INFINITY
       next.push(Math.min(substituted, swapped, row[j]! + 1, next[j - 1]! + 1))
     }
+    // Each later cell continues from one of the last two rows.
+    const least = Math.min(...next)
+    if (least >= most && leastBefore >= most) return most
+    leastBefore = least
     before = row
     row = next
   }
@@ -29,12 +37,13 @@ function editDistance(from: string, to: string): number {
  * and at most three.
  */
 export function findClosest(word: string, candidates: readonly string[]): string | undefined {
+  const lower = word.toLowerCase()
   let best: string | undefined
   let least = Math.min(3, Math.ceil(word.length / 4)) + 1
   for (const candidate of candidates) {
     // The distance is at least the difference in length, which bounds the work for a long word.
-    if (Math.abs(word.length - candidate.length) >= least) continue
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase())
+    if (candidate === '' || Math.abs(word.length - candidate.length) >= least) continue
+    const distance = editDistance(lower, candidate.toLowerCase(), least)
     if (distance < least) {
       least = distance
       best = candidate
@@ -60,10 +69,15 @@ export function closestSentence(word: string, candidates: readonly string[]): st
   return closest === undefined ? `There are: ${candidates.join(', ')}.` : `Did you mean ${closest}?`
 }
 
+/** Returns a value of a list, in quotes if it would not be recognized there. */
+const listedWord = (value: string): string =>
+  value === '' || /[\s,"]/.test(value) ? JSON.stringify(value) : value
+
 /** Completes "must be": the values in their order, or the first of many, and the closest one. */
 export function oneOfWords(word: string, values: readonly string[]): string {
   const isLong = values.length > LISTED_MAX
-  const listed = isLong ? `${values.slice(0, 3).join(', ')}, …` : values.join(', ')
+  const words = (isLong ? values.slice(0, 3) : values).map(listedWord)
+  const listed = `${words.join(', ')}${isLong ? ', …' : ''}`
   return `one of ${listed}${closestClause(word, values)}`
 }
 

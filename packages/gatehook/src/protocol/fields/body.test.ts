@@ -84,7 +84,8 @@ test('a sign-in reports the first mistake with 400', () => {
     [failure.status, failure.message],
     [
       400,
-      'name must be a string: one line of valid Unicode without control or invisible characters.',
+      'name must be a string, not a number: one line of valid Unicode without control or ' +
+        'invisible characters.',
     ],
   )
   assert.equal(failure.errors?.length, 1)

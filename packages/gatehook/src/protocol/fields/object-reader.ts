@@ -42,7 +42,7 @@ export function objectReader(
   const names = new Set([...Object.keys(members), ...ignored])
   const mistyped = mistypedAs('an object', nullable)
   return (value, pointer, report) => {
-    if (!isPlainObject(value)) return report(pointer, ...mistyped)
+    if (!isPlainObject(value)) return report(pointer, ...mistyped(value))
     // Before the missing members: a misspelt name is often the reason of one.
     let unknown = 0
     for (const name in value) {

@@ -23,10 +23,25 @@ type PlainObject = Readonly<Record<string, unknown>>
 export const isPlainObject = (value: unknown): value is PlainObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-export const mistypedAs = (type: string, nullable: boolean): Mistake => [
-  'invalid_type',
-  `must be ${type}${nullable ? ' or null' : ''}`,
-]
+/** Returns the function that returns the mistake of a value of another type than expected. */
+export const mistypedAs =
+  (type: string, nullable: boolean, form = '') =>
+  (value: unknown): Mistake => [
+    'invalid_type',
+    () => `must be ${type}${nullable ? ' or null' : ''}, not ${typeWords(value)}${form}`,
+  ]
+
+/** Returns the type of a value, which may be secret. */
+function typeWords(value: unknown): string {
+  if (value === null || value === undefined) return String(value)
+  if (Array.isArray(value)) return 'an array'
+  if (value === '') return 'an empty string'
+  if (typeof value === 'object') return 'an object'
+  return Number.isFinite(value) && !Number.isInteger(value) ? 'a fraction' : `a ${typeof value}`
+}
+
+/** Ends a sentence about a text: a message without the text says nothing about an empty one. */
+export const emptyClause = (text: string): string => (text === '' ? ', not an empty string' : '')
 
 /** Creates the reader of a value that contains no others. `convert` receives valid JSON. */
 export function createReader(
@@ -43,8 +58,8 @@ export function createReader(
 export const acceptAny: FindMistake = () => undefined
 
 export function typeFinder(type: string, words: string, nullable: boolean): FindMistake {
-  const mistake = mistypedAs(words, nullable)
-  return (value) => (typeof value === type ? undefined : mistake)
+  const mistyped = mistypedAs(words, nullable)
+  return (value) => (typeof value === type ? undefined : mistyped(value))
 }
 
 export const integerFinder = ({
@@ -60,7 +75,7 @@ export function numberFinder(
 ): FindMistake {
   const mistyped = mistypedAs(words, nullable)
   return (value) => {
-    if (!isNumber(value)) return mistyped
+    if (!isNumber(value)) return mistyped(value)
     if ((value as number) > max) return ['too_large', `must be at most ${max}`]
     return (value as number) < min ? ['too_small', `must be at least ${min}`] : undefined
   }
@@ -84,10 +99,9 @@ export function textFinder(
   format?: string,
   hasFormat?: (text: string) => boolean,
 ): FindMistake {
-  const [code, type] = mistypedAs('a string', nullable)
-  const mistyped: Mistake = [code, format === undefined ? type : `${type}: ${format}`]
+  const mistyped = mistypedAs('a string', nullable, format && `: ${format}`)
   return (value) => {
-    if (typeof value !== 'string') return mistyped
+    if (typeof value !== 'string') return mistyped(value)
     const units = value.length
     if (units > max && (units > 2 * max || codePoints(value) > max)) {
       return ['too_long', `must have at most ${charactersOf(max)}`]
@@ -95,7 +109,8 @@ export function textFinder(
     if (units < min || (units < 2 * min && codePoints(value) < min)) {
       return ['too_short', `must have at least ${charactersOf(min)}`]
     }
-    return !hasFormat || hasFormat(value) ? undefined : ['invalid_format', `must be ${format}`]
+    if (!hasFormat || hasFormat(value)) return undefined
+    return ['invalid_format', `must be ${format}${emptyClause(value)}`]
   }
 }
 
@@ -105,8 +120,8 @@ export function setFinder({ nullable }: MemberSpec, values: readonly string[]): 
   const all = nullable ? [...values, 'null'] : values
   return (value) => {
     if (set.has(value)) return undefined
-    if (typeof value !== 'string') return mistyped
-    return ['invalid_value', () => `must be ${oneOfWords(value, all)}`]
+    if (typeof value !== 'string') return mistyped(value)
+    return ['invalid_value', () => `must be ${oneOfWords(value, all)}${emptyClause(value)}`]
   }
 }
 

@@ -8,6 +8,7 @@ import { findClosest, oneOfWords } from '../../kernel/closest.ts'
 import { idWords, isPrefixedId } from '../../kernel/row-id.ts'
 import { foldName } from '../fields/folding.ts'
 import type { ListCell } from '../fields/kind.ts'
+import { emptyClause } from '../fields/reading.ts'
 import { parameterFailure, plusClause } from '../http/query.ts'
 import { type Collection, type ListColumn, type View, wireName } from './collection.ts'
 import { cellOf } from './encode.ts'
@@ -249,7 +250,7 @@ export function columnNamed(name: string, view: View): string | undefined {
 
 function readValue(parameter: string, text: string, column: ListColumn): string | number {
   const invalid = (expected: string) =>
-    parameterFailure('invalid_parameter', parameter, `must be ${expected}`)
+    parameterFailure('invalid_parameter', parameter, `must be ${expected}${emptyClause(text)}`)
   const cell = cellOf(column)
   const value = cell.parse(text)
   if (value === undefined) throw invalid(cell.words + plusClause(text))

@@ -37,7 +37,7 @@ function createListReader(
   const read = inside(items!)
   const mistyped = mistypedAs('an array', nullable)
   return (value, pointer, report) => {
-    if (!Array.isArray(value)) return report(pointer, ...mistyped)
+    if (!Array.isArray(value)) return report(pointer, ...mistyped(value))
     if (value.length < min)
       return report(pointer, 'too_short', `must have at least ${entriesOf(min)}`)
     if (value.length > max)

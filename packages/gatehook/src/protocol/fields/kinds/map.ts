@@ -6,7 +6,7 @@ import { jsonCell } from './cells.ts'
 export function createMapReader(read: ReadValue, nullable: boolean): ReadValue {
   const mistyped = mistypedAs('an object', nullable)
   return (value, pointer, report) => {
-    if (!isPlainObject(value)) return report(pointer, ...mistyped)
+    if (!isPlainObject(value)) return report(pointer, ...mistyped(value))
     return Object.fromEntries(
       Object.entries(value).map(([name, own]) => [
         name,

@@ -83,8 +83,8 @@ export const object: FieldKind = {
   ...jsonKind,
   reader({ members, isOpen = false, nullable }, inside) {
     if (members) return withDefaults(members, objectReader({ members, isOpen }, nullable, inside))
-    const mistake = mistypedAs('an object', nullable)
-    return createReader((value) => (isPlainObject(value) ? undefined : mistake))
+    const mistyped = mistypedAs('an object', nullable)
+    return createReader((value) => (isPlainObject(value) ? undefined : mistyped(value)))
   },
   schema({ members, isOpen }, inside) {
     if (!members) return { type: 'object' }
