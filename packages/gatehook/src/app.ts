@@ -178,6 +178,7 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
     inject: server.inject,
     server,
     work: work.start,
+    runDue: work.runDue,
     async listen() {
       await work.start()
       const bound = await server.listen({ host: config.host, port: config.port })

@@ -15,6 +15,7 @@ import { Failure } from './kernel/failure.ts'
 import { createLog } from './kernel/log.ts'
 import { systemRandom } from './kernel/random.ts'
 import { loadConfig } from './platform/config/config.ts'
+import { dataFolder } from './platform/config/environment.ts'
 import { readMembers } from './protocol/fields/body.ts'
 
 export interface OpenOptions {
@@ -73,9 +74,11 @@ interface EmbeddedApp {
    */
   createKey(options?: KeyOptions): Promise<string>
   /**
-   * Runs jobs until none is due, also those that jobs enqueue, and waits for their ends: a test of
-   * own code needs no `listen`. A failed job that is retried later is not due. Returns the attempts
-   * by job and outcome: `done`, `retried`, `failed`.
+   * Does all work that is due by the clock of the app, and waits for its end: a test needs no
+   * `listen`. It runs jobs of own code and those that they enqueue, sends mail, deletes customers,
+   * erases persons, replays events, and purges expired and deleted rows. Webhooks are sent after
+   * `listen` only. A failed job that is retried later is not due. Returns the attempts at jobs by
+   * job and outcome: `done`, `retried`, `failed`.
    */
   runJobs(): Promise<readonly JobAttempts[]>
   /** The OpenAPI document of a version. */
@@ -110,13 +113,15 @@ export async function openApp({
   const declared = await loadServiceModule(service)
   const storage = await createStorage(database)
   try {
-    const config = loadConfig({
+    const settings = loadConfig({
       GATEHOOK_PORT: '0',
       GATEHOOK_RATE_LIMIT: '0',
       GATEHOOK_LOG_LEVEL: 'warn',
       ...storage.env,
       ...env,
     })
+    const hasFolder = dataFolder(settings) !== undefined
+    const config = hasFolder ? settings : { ...settings, folder: storage.folder }
     const log = createLog({ level: config.logLevel, destination: process.stderr })
     const engine = await openEngine({ config, service: declared, log, seed })
     // As at a start: recurring jobs become due when the test sets the clock.
@@ -125,7 +130,7 @@ export async function openApp({
       request: requestOf(engine),
       createKey: keyCreatorOf(engine),
       async runJobs() {
-        const attempts = await engine.jobs.runDue()
+        const attempts = await engine.runDue()
         return attempts.map(({ job, outcome, count }) => ({ job, outcome, count }))
       },
       openapi: engine.openapi,
@@ -143,20 +148,27 @@ export async function openApp({
 
 /** A database for one app, with the options that name it. */
 interface AppStorage {
+  /** A temporary folder for files, such as mail. */
+  readonly folder: string
   readonly env: Readonly<Record<string, string>>
   remove(): Promise<void>
 }
 
 async function createStorage(serverUrl: string | undefined): Promise<AppStorage> {
-  if (serverUrl !== undefined) return createPostgresStorage(serverUrl)
   const folder = mkdtempSync(join(tmpdir(), 'gatehook-'))
-  return {
-    env: { GATEHOOK_DATABASE_URL: `sqlite:${join(folder, 'gatehook.db')}` },
-    remove: async () => rmSync(folder, { recursive: true, force: true }),
+  const removeFolder = () => rmSync(folder, { recursive: true, force: true })
+  const env = { GATEHOOK_DATABASE_URL: `sqlite:${join(folder, 'gatehook.db')}` }
+  if (serverUrl === undefined) return { folder, env, remove: async () => removeFolder() }
+  try {
+    const database = await createPostgresDatabase(serverUrl)
+    return { folder, env: database.env, remove: () => database.remove().finally(removeFolder) }
+  } catch (error) {
+    removeFolder()
+    throw error
   }
 }
 
-async function createPostgresStorage(serverUrl: string): Promise<AppStorage> {
+async function createPostgresDatabase(serverUrl: string): Promise<Omit<AppStorage, 'folder'>> {
   // The driver takes 12 MB, which tests on SQLite save.
   const { createTemporaryDatabase } = await import('./platform/storage/postgres-temporary.ts')
   const random = systemRandom()

@@ -11,6 +11,7 @@ import type { Tokens } from '../identity/tokens/api.ts'
 import type { ClockKeeper } from '../operate/system/clock.ts'
 import type { Database } from '../platform/storage/database.ts'
 import type { HttpServer } from '../protocol/http/server.ts'
+import type { BackgroundWork } from './background-work.ts'
 import type { Erasure } from './erasure.ts'
 import type { JobsModule } from './jobs.ts'
 import type { SignInModules } from './people.ts'
@@ -56,6 +57,8 @@ export interface AppParts {
   readonly publicUrl: () => string
   /** Starts background work without opening a port (§2.5). */
   work(): Promise<void>
+  /** Purges, and runs all jobs that are due, without background work. Returns the attempts. */
+  readonly runDue: BackgroundWork['runDue']
   /** Starts background work and the server. `internalUrl`: the listener for private networks. */
   listen(): Promise<{ url: string; port: number; internalUrl?: string }>
   /** Sends a request without a socket. */

@@ -2,13 +2,17 @@
 
 import { isHeld } from '../operate/restore/state.ts'
 import { createChoreLease } from '../operate/system/chore-lease.ts'
-import { startJanitor } from '../operate/system/janitor.ts'
+import { type Chores, startJanitor } from '../operate/system/janitor.ts'
 import type { JobLog } from '../operate/system/job-log.ts'
+import { runDueLanes } from '../platform/jobs/due-jobs.ts'
+import type { JobFigures } from '../platform/jobs/runner.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 export interface BackgroundWork {
   /** Starts the janitor, the components and the poll, once. */
   start(): Promise<void>
+  /** Purges, and runs jobs until none is due, without background work. Returns the attempts. */
+  runDue(): Promise<JobFigures['attempts']>
   /** Ends work that may last as long as the requests in flight. */
   drain(): Promise<unknown>
   /** Stops the components in the opposite order. */
@@ -23,6 +27,9 @@ interface BackgroundWorkDeps
 
 const HELD = 'deliveries, jobs and mail are held until: gatehook restore release'
 const RELEASED = 'deliveries, jobs and mail were released'
+
+const choresOf = (components: readonly Component[]): Chores =>
+  Object.assign({}, ...components.map(({ chores }) => chores))
 
 export function createBackgroundWork({
   db,
@@ -66,7 +73,7 @@ export function createBackgroundWork({
   return {
     async start() {
       if (stopJanitor) return
-      const chores = Object.assign({}, ...components.map((component) => component.chores))
+      const chores = choresOf(components)
       const nodeChores = components.flatMap((component) => component.nodeChores ?? [])
       stopJanitor = startJanitor({ log, chores, nodeChores, lease, clock, jobs })
       const isHeldNow = isHeld(restore.current())
@@ -75,6 +82,12 @@ export function createBackgroundWork({
         if (!(isHeldNow && component.isOutward)) await start(component)
       }
       follow()
+    },
+    async runDue() {
+      for (const purge of Object.values(choresOf(components))) await purge()
+      const isHeldNow = isHeld(restore.current())
+      const active = components.filter(({ isOutward }) => !(isHeldNow && isOutward))
+      return runDueLanes(active.flatMap(({ runDue }) => runDue ?? []))
     },
     drain: () => Promise.all(components.map((component) => component.drain?.())),
     async stop() {

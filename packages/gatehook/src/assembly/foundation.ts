@@ -13,6 +13,7 @@ import type { Tracing } from '../kernel/tracing.ts'
 import type { RestoreFollower } from '../operate/restore/state.ts'
 import type { Chores } from '../operate/system/janitor.ts'
 import type { Config } from '../platform/config/config.ts'
+import type { JobFigures } from '../platform/jobs/runner.ts'
 import type { Database } from '../platform/storage/database.ts'
 import type { PolledValue, SharedPoll } from '../platform/storage/shared-poll.ts'
 import type { Ownership } from '../platform/storage/sqlite-owner.ts'
@@ -107,6 +108,8 @@ export interface Component {
   readonly metrics?: readonly Metric[]
   /** Purges that the janitor runs, on one node at a time. */
   readonly chores?: Chores
+  /** Runs due jobs of its lane once, without background work. Returns the attempts. */
+  readonly runDue?: () => Promise<JobFigures['attempts']>
   /** Names of chores that every node runs, because they also purge its memory. */
   readonly nodeChores?: readonly string[]
   /** Values of the poll of this node, once it works. */

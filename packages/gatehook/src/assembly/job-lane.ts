@@ -66,6 +66,7 @@ export function createJobLane(
   if (isEmpty || !(claims || lane === 'request')) return { ...manual, component: {} }
   const component: Component = {
     isOutward,
+    runDue: manual.runDue,
     metrics: laneMetrics(lane, () => runner?.figures()),
     get polled() {
       return runner?.polled ?? []

@@ -1,6 +1,6 @@
 /** Runs due jobs once, for programs without background work, for example tests. */
 import { setTimeout as delay } from 'node:timers/promises'
-import { HEARTBEAT_MS, type JobFigures, type JobRunner } from './runner.ts'
+import { type AttemptCount, HEARTBEAT_MS, type JobFigures, type JobRunner } from './runner.ts'
 
 /** A failed pass waits this long for the jobs that run. */
 const DRAIN_LIMIT_MS = 9_000
@@ -27,6 +27,32 @@ export async function runDueJobs(
     await runner.drain(DRAIN_LIMIT_MS)
   }
   return runner.figures().attempts
+}
+
+/**
+ * Runs lanes until none has a due job: jobs of one enqueue those of others. Returns the attempts of
+ * all passes.
+ *
+ * @param lanes each runs its due jobs, and returns their attempts
+ */
+export async function runDueLanes(
+  lanes: readonly (() => Promise<JobFigures['attempts']>)[],
+): Promise<JobFigures['attempts']> {
+  const total = new Map<string, AttemptCount>()
+  let hasRun = true
+  while (hasRun) {
+    hasRun = false
+    for (const runLane of lanes) {
+      for (const attempts of await runLane()) {
+        hasRun = true
+        const key = `${attempts.kind} ${attempts.outcome} ${attempts.job}`
+        const existing = total.get(key)
+        if (existing) existing.count += attempts.count
+        else total.set(key, { ...attempts })
+      }
+    }
+  }
+  return [...total.values()]
 }
 
 /** Waits for the end of an attempt, but not beyond the next heartbeat. */

@@ -71,7 +71,7 @@ export interface JobFigures {
   readonly attempts: readonly AttemptCount[]
 }
 
-interface AttemptCount {
+export interface AttemptCount {
   readonly kind: JobKind
   readonly job: string
   /** `done`, `continued`, `retried`, `failed` or `interrupted`. */
