@@ -7,7 +7,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { unawaited } from '../../kernel/unawaited.ts'
 
-type Word = (...given: never[]) => Promise<unknown>
+export type Word = (...given: never[]) => Promise<unknown>
 
 /** Returns the word; a rejection that no code awaits does not end the process. */
 export const handled = <W extends Word>(word: W): W => {
@@ -69,7 +69,9 @@ export interface AwaitedWords {
 /** The words that change nothing, without what they belong to. */
 const READS = new Set(['get', 'find', 'list', 'lock', 'all', 'arrays', 'read'])
 
-const isChange = ({ name }: OpenCall): boolean => !READS.has(name.split('.').at(-1)!)
+export const isRead = (name: string): boolean => READS.has(name)
+
+const isChange = ({ name }: OpenCall): boolean => !isRead(name.split('.').at(-1)!)
 
 /** Returns the name of a call: `tx.update(notes)`. */
 function nameOf({ name, subject }: OpenCall): string {

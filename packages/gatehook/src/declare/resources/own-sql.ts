@@ -116,7 +116,11 @@ export interface OwnSqlTx extends OwnReader {
   run(statement: OwnStatement): Promise<number>
   /** Inserts one row and returns its generated `id`. The statement has no RETURNING clause. */
   insert(statement: OwnStatement): Promise<number>
-  /** Runs `change` in a savepoint: when it throws, its changes are undone. */
+  /**
+   * Runs `change` in a savepoint: when it throws, its changes are undone, and code that catches the
+   * error goes on: `await tx.sql.attempt(() => tx.create(papers, values)).catch(note)`. Words beside
+   * it wait for its end.
+   */
   attempt<T>(change: () => Promise<T>): Promise<T>
   /** Registers a function that runs after the commit. */
   afterCommit(action: () => void): void

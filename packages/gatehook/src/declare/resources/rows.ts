@@ -6,6 +6,7 @@
 import { Failure } from '../../kernel/failure.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import { createRowId, type RowId } from '../../kernel/row-id.ts'
+import { budgetOf } from '../../platform/storage/change-budget.ts'
 import type { Tx, Value } from '../../platform/storage/database.ts'
 import { runTogether } from '../../platform/storage/together.ts'
 import { timeOf } from '../../platform/storage/transaction-time.ts'
@@ -203,7 +204,7 @@ const withReferencesChecked =
 
 /**
  * Returns a function that inserts a row and records its event. Where each statement is a round
- * trip, it inserts the row beside the check of its references, which may roll it back.
+ * trip, it inserts the row beside the check of its references. So the creation begins before both.
  */
 function rowInserter(
   { name, events }: ResourceDefinition,
@@ -213,12 +214,11 @@ function rowInserter(
 ) {
   const type = events.find((event) => event.endsWith('.created'))
   const announce = async (tx: Tx, { scope }: RowReach) =>
-    type === undefined
-      ? undefined
-      : record.announce?.(tx, scope as Scope, { type, collection: name })
+    type ? record.announce?.(tx, scope as Scope, { type, collection: name }) : undefined
   return async (tx: Tx, reach: RowReach, row: AnyRow): Promise<WrittenRow> => {
     // Its statements depend on each other: the row must not be there for the later ones.
     await checks.checkInner(tx, reach, row)
+    budgetOf(tx).charge({ rows: 1 })
     const [, id, announced] = await runTogether(
       tx,
       () => checks.checkFields(tx, reach, row),

@@ -9,7 +9,14 @@ import { type Principal, personIdOf } from '../../kernel/principal.ts'
 import { isRowId, type RowId } from '../../kernel/row-id.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
 import { timeOf } from '../../platform/storage/transaction-time.ts'
-import { type AwaitedWords, createAwaitedWords, handled, mapWords } from './awaited-words.ts'
+import {
+  type AwaitedWords,
+  createAwaitedWords,
+  handled,
+  isRead,
+  mapWords,
+  type Word,
+} from './awaited-words.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { requireOtherRow } from './changed-rows.ts'
 import type { OwnEvent } from './own-event.ts'
@@ -33,6 +40,7 @@ import type { AnyResource, AnyRow, ResourceDefinition } from './resource.ts'
 import type { RowViews } from './row-views.ts'
 import { uniqueTuples } from './table.ts'
 import { tableColumns, tableSql } from './table-rows.ts'
+import { WordTurns } from './word-turns.ts'
 
 const entryOf = (catalog: Catalog, { definition }: AnyResource): CatalogEntry => {
   const entry = catalog.entries.get(definition.name)
@@ -158,17 +166,39 @@ export async function withServiceTx<T>(
   code: (tx: OwnTx, words: AwaitedWords) => T | Promise<T>,
 ): Promise<T> {
   const words = createAwaitedWords()
-  const result = await code(createServiceTx(catalog, deps, sql, words), words)
-  await words.settle()
-  return result
+  const turns = new WordTurns(sql)
+  return turns.run(async () => {
+    const result = await code(createServiceTx(catalog, deps, sql, { words, turns }), words)
+    await words.settle()
+    return result
+  })
 }
 
-function createServiceTx(catalog: Catalog, deps: ServiceTxDeps, db: Tx, words: AwaitedWords) {
-  const { afterCommit, ...sql } = createOwnSqlTx(db, tablesInReach(catalog, deps.reach))
+interface WordRules {
+  readonly words: AwaitedWords
+  readonly turns: WordTurns
+}
+
+function createServiceTx(
+  catalog: Catalog,
+  deps: ServiceTxDeps,
+  db: Tx,
+  { words, turns }: WordRules,
+) {
+  const { afterCommit, attempt, ...sql } = createOwnSqlTx(db, tablesInReach(catalog, deps.reach))
   const changes = { ...createChanges(catalog, deps, db), ...createEffects(catalog, deps, db) }
+  const inTurn = (source: string) => (word: Word, name: string) => {
+    const kind = isRead(name) ? 'read' : 'change'
+    return words.track(`${source}.${name}`, (...given) => turns[kind](async () => word(...given)))
+  }
+  const change: typeof attempt = (body) => turns.attempt(attempt, body)
   return {
-    ...mapWords(changes, (word, name) => words.track(`tx.${name}`, word)),
-    sql: { ...mapWords(sql, (word, name) => words.track(`tx.sql.${name}`, word)), afterCommit },
+    ...mapWords(changes, inTurn('tx')),
+    sql: {
+      ...mapWords(sql, inTurn('tx.sql')),
+      attempt: words.track('tx.sql.attempt', change),
+      afterCommit,
+    },
     now: timeOf(db, catalog.clock),
   }
 }

@@ -117,7 +117,7 @@ export function createRowStore(
     ...idReaders(definition, resources, isLive),
     async insert(tx, scope, row) {
       const values = cellsOf(insertedNames, row)
-      budgetOf(tx).charge({ rows: 1, bytes: bytesOfValues(values) })
+      budgetOf(tx).charge({ bytes: bytesOfValues(values) })
       const statement = insert([scope, ...values])
       if (hasIntegerIds) return tx.insert(statement)
       await tx.run(statement).then(requireOne)

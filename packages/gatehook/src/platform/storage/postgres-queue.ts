@@ -21,6 +21,10 @@ const commandOf = (text: string): BatchStatement => ({
   resolve: ignore,
   reject: ignore,
 })
+/** So that no code waits for a statement that is never sent. */
+function rejectUnsent(statements: readonly BatchStatement[]): void {
+  for (const { reject } of statements) reject(new Error('rolled back before it was sent'))
+}
 const limitLocks = (ms: number): string => `SET LOCAL lock_timeout = ${ms}`
 
 interface QueueMode {
@@ -118,7 +122,9 @@ export class StatementQueue {
 
   /** Discards the statements from a position on, none of which was sent. */
   discardFrom(position: number): void {
-    this.#waiting.length = position - this.#sentCount
+    const failure = this.#failure
+    rejectUnsent(this.#waiting.splice(position - this.#sentCount))
+    this.#failure = failure
   }
 
   /** Sends the waiting statements; resolves at the end of their round trip. */
@@ -169,7 +175,7 @@ export class StatementQueue {
 
   /** Waits for sent statements, discards the others, and clears the failure. */
   async reset(): Promise<void> {
-    this.#waiting = []
+    rejectUnsent(this.#waiting.splice(0))
     await this.#sending
     this.#failure = undefined
   }
