@@ -74,7 +74,7 @@ async function fillServer(context: ChaosContext): Promise<ChaosCounts> {
       load.markFault()
       const others = takeConnections(url, 4)
       const cut = `SELECT count(pg_terminate_backend(pid)) AS count FROM pg_stat_activity
-        WHERE usename = '${ROLE}' AND application_name = 'gatehook'`
+        WHERE usename = '${ROLE}' AND application_name LIKE 'gatehook%'`
       const untilMs = performance.now() + HELD_MS
       let cutCount = 0
       while (performance.now() < untilMs) {

@@ -65,9 +65,16 @@ async function folderIn(parent: string): Promise<string> {
   return folder
 }
 
-/** Opens a database and closes it after the test. */
+/** Returns the address for a process that may wait for long inside of a transaction. */
+function withoutIdleLimit(url: string): string {
+  if (url.startsWith('sqlite:') || url.includes('options=')) return url
+  const options = encodeURIComponent('-c idle_in_transaction_session_timeout=0')
+  return `${url}${url.includes('?') ? '&' : '?'}options=${options}`
+}
+
+/** Opens a database and closes it after the test, which may hold a transaction for long. */
 export async function openForTest(t: TestContext, url: string): Promise<Database> {
-  const db = await openDatabase(url, { log: quietLog })
+  const db = await openDatabase(withoutIdleLimit(url), { log: quietLog })
   onEnd(t, () => db.close())
   return db
 }

@@ -6,8 +6,12 @@ import type { EventAccess } from '../history/events/event-access.ts'
 import type { AttemptReport } from '../outbound/deliveries/attempt-feed.ts'
 import { createDeliveries, type Deliveries } from '../outbound/deliveries/deliveries.ts'
 import { webhookMetrics } from '../outbound/deliveries/metrics.ts'
-import { databaseTarget } from '../platform/config/config.ts'
-import { nodeNameOf, readMasterSecrets, secretFile } from '../platform/config/environment.ts'
+import {
+  nodeNameOf,
+  nodeTarget,
+  readMasterSecrets,
+  secretFile,
+} from '../platform/config/environment.ts'
 import type { JobQueue } from '../platform/jobs/queue.ts'
 import type { Component, Foundation } from './foundation.ts'
 import { tracingSettings } from './tracing.ts'
@@ -41,7 +45,7 @@ export function assembleDeliveries(
       ...(onTakenOver && { onTakenOver }),
     },
     settings: {
-      database: { ...databaseTarget(config), generation: db.generation },
+      database: { ...nodeTarget(config), generation: db.generation },
       node,
       nodeName: nodeNameOf(config),
       masterSecrets: readMasterSecrets(config) ?? vault.masterSecrets(),

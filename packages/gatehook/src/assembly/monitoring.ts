@@ -7,8 +7,7 @@ import { createStoredDataRights } from '../identity/access/stored-data.ts'
 import { createMonitoringFile } from '../operate/monitoring/file.ts'
 import { createMonitoring, type Monitoring } from '../operate/monitoring/monitoring.ts'
 import { createSharedStore } from '../operate/monitoring/shared-store.ts'
-import { databaseTarget } from '../platform/config/config.ts'
-import { monitoringFile } from '../platform/config/environment.ts'
+import { monitoringFile, nodeTarget } from '../platform/config/environment.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import type { Kind } from '../protocol/http/call.ts'
 import type { Foundation } from './foundation.ts'
@@ -32,7 +31,7 @@ export function assembleMonitoring(
 ): Monitoring {
   const file = monitoringFile(config)
   // No record of a request waits for a standby: operators read them while it is away.
-  const target = { ...databaseTarget(config), durability: 'local' } as const
+  const target = { ...nodeTarget(config), durability: 'local' } as const
   const store =
     file !== undefined
       ? createMonitoringFile({ file, log })

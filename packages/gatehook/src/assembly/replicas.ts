@@ -4,6 +4,7 @@ import { referenceTables } from '../engine-tables.ts'
 import { createReadAfter } from '../identity/access/read-after.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type Config, databaseTarget } from '../platform/config/config.ts'
+import { nodeTarget } from '../platform/config/environment.ts'
 import { createCommitPosition } from '../platform/storage/commit-position.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { openDatabase } from '../platform/storage/open.ts'
@@ -42,7 +43,7 @@ export async function openWithReplicas(
   clock: Clock,
 ): Promise<ReplicatedDatabase> {
   const deps = { clock, log }
-  const target = databaseTarget(config)
+  const target = isCommand ? databaseTarget(config) : nodeTarget(config)
   const urls = isCommand ? [] : config.databaseReadUrls
   const onDistributed = urls.length > 0 ? NOT_OF_STANDBYS : undefined
   const opening = { ...deps, ownership, onTakenOver, referenceTables, onDistributed }

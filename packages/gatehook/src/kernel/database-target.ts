@@ -11,6 +11,8 @@ export interface DatabaseTarget {
   readonly directUrl?: string | undefined
   /** Further addresses of the installation, to recognize a former primary (§18.2). */
   readonly otherUrls?: readonly string[] | undefined
+  /** The name of the node, which its sessions have at PostgreSQL; undefined for a command. */
+  readonly node?: string | undefined
   /** The disks that a commit waits for; undefined: those that the server is configured for. */
   readonly durability?: 'local' | 'replica' | undefined
   readonly connections?: ConnectionCounts | undefined

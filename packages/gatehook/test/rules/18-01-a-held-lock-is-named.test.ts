@@ -50,7 +50,7 @@ test('a session that holds a lock is named without the values of its statement',
     ['bad', `report (${pid})`, since],
   )
   assert.deepEqual(facts, {
-    ...{ pid, application: 'report', user: 'postgres', state: 'idle in transaction' },
+    ...{ pid, application: 'report', node: null, user: 'postgres', state: 'idle in transaction' },
     ...{ statement: 'BEGIN', tables: ['orders'], waiting: 1, awaits_standby: false },
   })
   const probe = await service.as(undefined).get('/readyz')
@@ -158,6 +158,18 @@ test('a sentence says what the server lets the role know', () => {
       { ...HOLDER, waiting: 0, holdsStreams: true },
       'Session 7 (psql, role ann) is active for 64 s after LOCK, and holds back the event ' +
         'streams of all customers until it ends.',
+    ],
+    [
+      { ...HOLDER, application: 'gatehook api-1' },
+      'Session 7 (gatehook api-1, role ann) is active for 64 s after LOCK, and holds locks of ' +
+        'orders, for which 2 statements wait. It is of the node api-1.',
+    ],
+    [
+      { ...HOLDER, application: 'gatehook api-1', state: 'idle in transaction', ageS: 2 },
+      'Session 7 (gatehook api-1, role ann) is idle in transaction for 2 s after LOCK, and holds ' +
+        'locks of orders, for which 2 statements wait. The node api-1 hangs, is overloaded or ' +
+        'has lost its network, or its own code waits: the server ends the session once it is ' +
+        'idle for 3 s. Restart that node if other sessions of it follow.',
     ],
   ] as const) {
     assert.equal(describeLockHolder(holder), sentence)

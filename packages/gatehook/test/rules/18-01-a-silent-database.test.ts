@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { openCuttableLink } from '../../../../test/rig/cuttable-link.ts'
-import { migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
+import { migratedUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { hasPgbouncer, startPgbouncer } from '../../../../test/rig/pgbouncer.ts'
 import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
@@ -125,7 +125,7 @@ const LONG_WAITS = `SELECT count(*) AS count FROM pg_stat_activity
 
 test('a statement that waits for a lock longer than 2 s is not cut off', async (t) => {
   const { direct, node, path } = await openLinkedNode(t, false)
-  const { db } = node.app
+  const db = await openForTest(t, direct)
   const locked = Promise.withResolvers<void>()
   const held = Promise.withResolvers<void>()
   const holding = db.write(async (tx) => {

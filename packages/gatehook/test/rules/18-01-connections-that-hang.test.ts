@@ -96,7 +96,7 @@ test('a transaction whose connection the network has lost ends at the server', a
   const link = await openCuttableLink(direct)
   onEnd(t, () => link.close())
   const url = new URL(link.through(direct))
-  // The server would end it by itself after 30 s.
+  // The server would end it by itself after 3 s.
   url.searchParams.set('options', '-c idle_in_transaction_session_timeout=0')
   const db = await openForTest(t, url.href)
   const lose = async () => {

@@ -131,13 +131,14 @@ test('a connection failure gives one sentence without secrets', async (t) => {
 })
 
 test('sessions have no parallel workers, UTC, and timeouts', async (t) => {
-  const db = await postgres.open(t)
+  const db = await openDatabase(await freshUrl(t, 'postgres'), { log: quietLog })
+  onEnd(t, () => db.close())
   const setting = async (name: string) =>
     (await db.get(sql`SELECT current_setting(${name}) AS value`))?.value
   assert.equal(await setting('max_parallel_workers_per_gather'), '0')
   assert.equal(await setting('TimeZone'), 'UTC')
   assert.equal(await setting('statement_timeout'), '30s')
-  assert.equal(await setting('idle_in_transaction_session_timeout'), '30s')
+  assert.equal(await setting('idle_in_transaction_session_timeout'), '3s')
 })
 
 test('an unsynced write waits for no disk and no standby', async (t) => {

@@ -1,5 +1,6 @@
 /** Sessions of the database that hold locks or event streams back, as items of attention. */
 import { isoTime } from '../../kernel/time.ts'
+import { nodeOfSession } from '../../platform/storage/session-name.ts'
 import { type AttentionKind, itemOf } from './attention-kind.ts'
 
 export const heldLocks: AttentionKind = async ({ lockHolders }) =>
@@ -11,7 +12,14 @@ export const heldLocks: AttentionKind = async ({ lockHolders }) =>
     return itemOf(kind, severity, sinceMs, {
       subject: { type: 'session', id, label: application === '' ? id : `${application} (${id})` },
       facts: {
-        ...{ pid, application, user, state, since: isoTime(sinceMs) },
+        ...{
+          pid,
+          application,
+          node: nodeOfSession(application) ?? null,
+          user,
+          state,
+          since: isoTime(sinceMs),
+        },
         ...{ statement, tables, waiting, awaits_standby: awaitsStandby },
       },
     })

@@ -5,12 +5,14 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
+import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import { createPrivateFile, describeFileError, fileErrors, makeFolder } from '../../kernel/files.ts'
 import type { Random } from '../../kernel/random.ts'
 import {
   type Config,
   ConfigError,
   databaseAddress,
+  databaseTarget,
   type Environment,
   type Flags,
   loadConfig,
@@ -65,6 +67,12 @@ function findFileProblem(file: string): string | undefined {
 
 /** Returns the name of this node (§18.10). */
 export const nodeNameOf = ({ nodeName }: Pick<Config, 'nodeName'>): string => nodeName ?? hostname()
+
+/** Returns how this node reaches its database, where its sessions have its name. */
+export const nodeTarget = (config: Config): DatabaseTarget => ({
+  ...databaseTarget(config),
+  node: nodeNameOf(config),
+})
 
 /** Returns the absolute path of the SQLite database; undefined on PostgreSQL. */
 export function databaseFile(config: Pick<Config, 'databaseUrl'>): string | undefined {

@@ -5,6 +5,8 @@
  */
 import type { Database, Value } from './database.ts'
 import { isMember } from './postgres-horizon.ts'
+import { IDLE_IN_TRANSACTION_MS } from './postgres-hosts.ts'
+import { nodeOfSession } from './session-name.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
 /** A session; the server hides some of its state from a role without `pg_read_all_stats`. */
@@ -111,7 +113,21 @@ export async function listLockHolders(
   return parseLockHolders(row![0]!)
 }
 
-/** Returns a sentence: the session, its age, its last statement, and what waits for it. */
+const IDLE = 'idle in transaction'
+
+/** Says why a node may hold a lock, and what ends it; empty for another program. */
+function describeNode({ application, state, waiting }: LockHolder): string {
+  const node = nodeOfSession(application)
+  if (node === undefined) return ''
+  if (waiting === 0 || !state?.startsWith(IDLE)) return ` It is of the node ${node}.`
+  return (
+    ` The node ${node} hangs, is overloaded or has lost its network, or its own code waits: the ` +
+    `server ends the session once it is idle for ${IDLE_IN_TRANSACTION_MS / 1_000} s. Restart ` +
+    'that node if other sessions of it follow.'
+  )
+}
+
+/** Returns sentences: the session, its age, its last statement, what waits for it, its node. */
 export function describeLockHolder(holder: LockHolder): string {
   const { pid, application, user, state, awaitsStandby, ageS, statement, tables, waiting } = holder
   const names = [application, user && `role ${user}`].filter(Boolean).join(', ')
@@ -126,5 +142,5 @@ export function describeLockHolder(holder: LockHolder): string {
     ...(waiting > 0 ? [`holds ${locks}, for which ${count}`] : []),
     ...(holder.holdsStreams ? ['holds back the event streams of all customers until it ends'] : []),
   ]
-  return `${who}${present} ${effects.join(', and ')}.`
+  return `${who}${present} ${effects.join(', and ')}.${describeNode(holder)}`
 }

@@ -10,6 +10,7 @@ import {
 } from '../../kernel/database-target.ts'
 import { StorageError } from './database.ts'
 import { LOCK_MS } from './lock-wait.ts'
+import { sessionName } from './session-name.ts'
 
 /** The time in which a connection must open, or one of the pool must become free. */
 const CONNECT_MS = 2_000
@@ -17,8 +18,15 @@ const CONNECT_MS = 2_000
 const KEEP_ALIVE_MS = 5_000
 /** The server ends a statement that takes longer. */
 export const STATEMENT_MS = 30_000
-/** The server ends a transaction that is idle for this time, and releases its locks. */
-const IDLE_IN_TRANSACTION_MS = 30_000
+/**
+ * The server ends a transaction that is idle for this time, and releases its locks: its node hangs,
+ * or has lost its network. Others of that node, which wait for the same row, get the lock one after
+ * the other, until their `lock_timeout`: three of them hold it for 9 s in all.
+ */
+export const IDLE_IN_TRANSACTION_MS = 3_000
+/** The server probes a connection without packets, and ends one whose node confirms none. */
+const LOST_NODE_MS = 10_000
+const PROBE_MS = 3_000
 
 type SessionSettings = Readonly<Record<string, string | number>>
 
@@ -35,6 +43,13 @@ const SESSION_SETTINGS: SessionSettings = {
   lock_timeout: LOCK_MS,
   statement_timeout: STATEMENT_MS,
   idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+}
+
+/** Settings of the connection to a node, which ends at a pooler, if there is one. */
+const CONNECTION_SETTINGS: SessionSettings = {
+  tcp_keepalives_idle: LOST_NODE_MS / 1_000,
+  tcp_keepalives_interval: PROBE_MS / 1_000,
+  tcp_user_timeout: LOST_NODE_MS,
 }
 
 export interface PostgresHosts {
@@ -59,7 +74,7 @@ export interface PostgresHosts {
   readonly localSettings: string
 }
 
-interface HostsOptions extends Pick<DatabaseTarget, 'pooler'> {
+interface HostsOptions extends Pick<DatabaseTarget, 'pooler' | 'node'> {
   /** Further settings of the sessions. */
   readonly settings?: SessionSettings
 }
@@ -70,7 +85,8 @@ export function createHosts(address: string, options: HostsOptions): PostgresHos
   if (!parsed) throw new StorageError('The address of the database is not a URL.')
   const settings = { ...SESSION_SETTINGS, ...options.settings }
   const isPooled = options.pooler !== undefined
-  const hosts = parsed.urls.map((url) => hostConfig(new URL(url), isPooled ? {} : settings))
+  const ofSession = isPooled ? {} : { ...CONNECTION_SETTINGS, ...settings }
+  const hosts = parsed.urls.map((url) => hostConfig(new URL(url), ofSession))
   if (isPooled && hosts.some(({ hasOptions }) => hasOptions)) {
     throw new StorageError(
       'The address of the database has `options`, which a pooler does not forward. ' +
@@ -79,7 +95,7 @@ export function createHosts(address: string, options: HostsOptions): PostgresHos
   }
   const configs = hosts.map(({ config }) => ({
     ...config,
-    application_name: 'gatehook',
+    application_name: sessionName(options.node),
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,

@@ -27,6 +27,8 @@ function rejectUnsent(statements: readonly BatchStatement[]): void {
 }
 const limitLocks = (ms: number): string => `SET LOCAL lock_timeout = ${ms}`
 
+const KEEP_ALIVE: BatchStatement = { text: 'SELECT 1', values: [], resolve: ignore, reject: ignore }
+
 interface QueueMode {
   readonly isSingle?: boolean
   readonly isReadOnly?: boolean
@@ -44,6 +46,7 @@ export class StatementQueue {
   #sending: Promise<void> = Promise.resolve()
   #isScheduled = false
   #isEnded = false
+  #isSending = false
   #failure: { readonly error: unknown } | undefined
   #sentCount = 0
 
@@ -79,6 +82,13 @@ export class StatementQueue {
   limitLocks(): void {
     const limitMs = this.#wait?.limitMs
     if (limitMs !== undefined) this.#add(commandOf(limitLocks(limitMs)))
+  }
+
+  /** Uses the session unless it is in use: own code waits for something else. */
+  keepAlive(): void {
+    if (this.#isSending) return
+    if (this.#waiting.length === 0) this.#add(KEEP_ALIVE)
+    void this.flush()
   }
 
   /** Adds a statement. `isAwaited`: it is sent when the current code waits for its result. */
@@ -150,7 +160,9 @@ export class StatementQueue {
     this.#sentCount += statements.length
     if (limitMs !== undefined) statements.unshift(commandOf(limitLocks(limitMs)))
     const sentMs = wallClock.elapsedMs()
+    this.#isSending = true
     await this.#sessions.sendBatch(this.#session, statements, this.#wait)
+    this.#isSending = false
     this.#wait?.add(wallClock.elapsedMs() - sentMs)
   }
 

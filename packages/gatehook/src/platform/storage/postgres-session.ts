@@ -139,13 +139,14 @@ export async function openSessions(
   options: SessionsOptions,
 ): Promise<Sessions> {
   const { log, isSyncDelayed, commits, tables = createTableState() } = options
-  const { pooler, durability } = target
+  const { pooler, durability, node } = target
   const place = placeOf(target)
-  const hosts = createHosts(target.url, { pooler, settings: settingsOf(target, place, options) })
+  const settings = settingsOf(target, place, options)
+  const hosts = createHosts(target.url, { pooler, node, settings })
   const guard = createTimelineGuard(log, place)
   const source = createConnectionSource({ hosts, guard, log, newClient })
   // A pooler forwards no notifications and shares locks of sessions; the direct address does not.
-  const directHosts = target.directUrl ? createHosts(target.directUrl, {}) : undefined
+  const directHosts = target.directUrl ? createHosts(target.directUrl, { node }) : undefined
   const directSource = directHosts ? { hosts: directHosts, guard, log, newClient } : undefined
   const direct = pooler ? directSource && createConnectionSource(directSource) : source
   const { transactions: size, reads } = { ...CONNECTIONS, ...options.connections }
@@ -276,11 +277,11 @@ const COMPARE_MS = 1_000
 function createComparison(
   hosts: PostgresHosts,
   directHosts: PostgresHosts | undefined,
-  { directUrl, otherUrls = [] }: DatabaseTarget,
+  { directUrl, node, otherUrls = [] }: DatabaseTarget,
   guard: TimelineGuard,
 ): ServerComparison | undefined {
   const others = otherUrls.map((url) =>
-    url === directUrl && directHosts ? directHosts : createHosts(url, {}),
+    url === directUrl && directHosts ? directHosts : createHosts(url, { node }),
   )
   const configs = [hosts, ...others].flatMap(({ all }) => all)
   return configs.length > 1 ? createServerComparison(configs, guard, newClient) : undefined

@@ -17,6 +17,7 @@ import {
   translatePostgresError,
   violationOf,
 } from './postgres-errors.ts'
+import { IDLE_IN_TRANSACTION_MS } from './postgres-hosts.ts'
 import { StatementQueue } from './postgres-queue.ts'
 import type { Session, Sessions } from './postgres-session.ts'
 import { type GroupSums, type PostgresDdl, PostgresTx } from './postgres-tx.ts'
@@ -37,6 +38,8 @@ export const ATTEMPTS_MAX = 5
  */
 export const SERIALIZABLE_ATTEMPTS_MAX = 40
 const ATTEMPT_PAUSE_MS = 5
+/** Own code waits for longer than the server lets a transaction be idle. */
+const KEEP_ALIVE_MS = IDLE_IN_TRANSACTION_MS / 3
 /** Transactions that may wait for a connection; further ones are rejected with 503. */
 const QUEUE_MAX = 20_000
 
@@ -162,7 +165,11 @@ export async function runTransaction<T>(
       guard.run(transaction, () =>
         change(new PostgresTx(session, queue, transaction, deps.referenceTables)),
       )
-    result = await (mode.endsWhenIdle ? rejectWhenIdle(transaction, run) : run())
+    const runOwnCode = () => rejectWhenIdle(transaction, run)
+    const keepAlive = () => {
+      if (isBegun || queue.hasSent(0)) queue.keepAlive()
+    }
+    result = await (mode.endsWhenIdle ? repeatWhile(runOwnCode, keepAlive) : run())
     transaction.end()
     if (hasNewViolation()) throw new StaleSnapshotError()
     if (!mode.isReadOnly) await queue.commit()
@@ -178,6 +185,16 @@ export async function runTransaction<T>(
   session.release()
   for (const action of transaction.afterCommit) runAfterCommit(action, log)
   return result
+}
+
+/** Runs `body`, and `repeated` in an interval meanwhile. */
+async function repeatWhile<T>(body: () => Promise<T>, repeated: () => void): Promise<T> {
+  const timer = setInterval(repeated, KEEP_ALIVE_MS)
+  try {
+    return await body()
+  } finally {
+    clearInterval(timer)
+  }
 }
 
 /**

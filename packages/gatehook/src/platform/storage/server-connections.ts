@@ -1,5 +1,6 @@
 /** The connections of a PostgreSQL server: how many are in use, and by which program (§18.1). */
 import type { Database, Value } from './database.ts'
+import { PROGRAM_OF_SESSION } from './session-name.ts'
 import { raw, type Sql } from './sql.ts'
 
 export interface ServerConnections {
@@ -18,7 +19,7 @@ const CONNECTIONS = raw(`(SELECT json_build_object('used', sum(count),
       - COALESCE(current_setting('reserved_connections', true)::int, 0),
     'application', (array_agg(application_name ORDER BY count DESC))[1],
     'ofApplication', max(count))::text
-  FROM (SELECT COALESCE(application_name, '') AS application_name, count(*) AS count
+  FROM (SELECT ${PROGRAM_OF_SESSION} AS application_name, count(*) AS count
     FROM pg_stat_activity WHERE datid IS NOT NULL AND usesysid IS NOT NULL
     GROUP BY 1) AS applications)`)
 

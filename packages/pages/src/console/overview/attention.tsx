@@ -38,6 +38,16 @@ const scopeOf = ({ mode, customer }: AttentionRow): Query =>
 const endpointLink = (row: AttentionRow) =>
   ['Open', href(`/console/webhooks/${row.subject.id}`, scopeOf(row))] as const
 
+/** The server ends an idle session of a node by itself. */
+function lockRemedy(row: AttentionRow): string {
+  if (row.facts.awaits_standby === true) return 'Its commit waits for a synchronous standby.'
+  const node = textFact(row, 'node')
+  return node === undefined || row.facts.state === 'active'
+    ? `End it: SELECT pg_terminate_backend(${fact(row, 'pid')})`
+    : `The node ${node} hangs, is overloaded or has lost its network, or its own code waits. The ` +
+        'server ends such a session within seconds: restart that node if others follow.'
+}
+
 const KINDS: Readonly<Record<string, Words>> = {
   endpoint_failing: {
     word: 'Failing',
@@ -214,9 +224,7 @@ const KINDS: Readonly<Record<string, Words>> = {
       <>
         Session <b>{row.subject.label}</b> has locked {listFact(row, 'tables') || 'rows'} for{' '}
         {sinceOf(row)}, and <b>{count(fact(row, 'waiting'), 'statement')}</b> wait.{' '}
-        {row.facts.awaits_standby === true
-          ? 'Its commit waits for a synchronous standby.'
-          : `End it: SELECT pg_terminate_backend(${fact(row, 'pid')})`}
+        {lockRemedy(row)}
       </>
     ),
     link: () => ['Requests', href('/console/requests', { status: '5xx', range: '15m' })],
