@@ -112,8 +112,8 @@ test('a promotion that lost commits assigns no id twice, and is audited', async 
 })
 
 /** The commits of the primary then wait for the standby. */
-const requireReplica = async ({ primary }: Cluster) => {
-  await queryAsAdmin(primary.url, "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'")
+const requireReplica = async ({ primary }: Cluster, names = 'ANY 1 (*)') => {
+  await queryAsAdmin(primary.url, `ALTER SYSTEM SET synchronous_standby_names = '${names}'`)
   await queryAsAdmin(primary.url, 'SELECT pg_reload_conf()')
 }
 
@@ -258,7 +258,7 @@ test('with `replica`, a standby that is away is named', async (t) => {
   const readiness = async () => (await node.get('/readyz')).text
   await eventually(readiness, (text) => text.includes('"ready"'))
   await cluster.standby.halt('immediate')
-  await eventually(readiness, (text) => text.includes('no synchronous replica'))
+  await eventually(readiness, (text) => text.includes('for writes: none is connected.'))
   await cluster.standby.start()
   await eventually(readiness, (text) => text.includes('"ready"'))
 })
@@ -287,6 +287,26 @@ test('with `replica`, an unlogged table is named, and refuses writes', async (t)
   await asAdmin(url, 'ALTER TABLE orders SET LOGGED')
   await eventually(readiness, (text) => text.includes('"ready"'))
   assert.equal((await createOrder(node)).status, 201)
+})
+
+test('with `replica`, a standby that is not named differs from one that is away', async (t) => {
+  const cluster = await startCluster(t)
+  await requireReplica(cluster)
+  const node = await openNode(t, cluster.url, { GATEHOOK_DURABILITY: 'replica' })
+  await node.app.work()
+  const readiness = async () => (await node.get('/readyz')).text
+  for (const [names, sentence, remedy] of [
+    ['elsewhere', 'none of those that are named is connected', /names others only/],
+    ['', 'one is connected, and none is named', /Name it: ALTER SYSTEM/],
+  ] as const) {
+    await requireReplica(cluster, names)
+    await eventually(readiness, (text) => text.includes(sentence))
+    assert.equal((await createUser(node)).body.error, 'durability_lost')
+    const doctor = await checkDurability({ durability: 'replica' }, node.app.db)
+    assert.match(doctor?.hint ?? '', remedy)
+  }
+  await requireReplica(cluster)
+  await eventually(readiness, (text) => text.includes('"ready"'))
 })
 
 test('with `replica`, a frozen standby is named while commits wait for it', async (t) => {

@@ -9,7 +9,7 @@ import { redactBody, redactHeaders } from '../../kernel/redaction.ts'
 import { parseTraceparent } from '../../kernel/tracing.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import { durabilityFaultIn } from '../../platform/storage/durability-errors.ts'
-import { durabilityFaults } from '../../platform/storage/server-check.ts'
+import { DURABILITY_LOST, durabilityFaults } from '../../platform/storage/server-check.ts'
 import {
   describeStorageFailure,
   describeUnknownError,
@@ -132,7 +132,10 @@ export function causeOf(
   { failure, detail, bug }: Exchange,
   { db }: Pick<RecordOptions, 'db'>,
 ): string | null {
-  if (failure === 'durability_lost') return durabilityFaults[durabilityFaultIn(detail)].advice
+  if (failure === 'durability_lost') {
+    const fault = durabilityFaultIn(detail)
+    return fault === 'lost' ? DURABILITY_LOST : durabilityFaults[fault].advice
+  }
   if (failure === 'internal_error') return describeUnknownError(bug) ?? null
   if (failure !== 'storage_unavailable') return null
   return describeStorageFailure(detail, db.fault()) ?? null

@@ -54,7 +54,9 @@ export function createDurability(options: DurabilityOptions): Durability {
     polled: state ? [{ select: () => state, receive }] : [],
     check() {
       const current = present()
-      return current && durabilityFaults[current].message
+      if (!current) return undefined
+      const { message, advice } = durabilityFaults[current]
+      return { message, detail: advice }
     },
     metric: gauge(
       'gatehook_durability_lost',

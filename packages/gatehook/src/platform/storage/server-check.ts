@@ -6,23 +6,49 @@ import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import { type Database, StorageWaitError } from './database.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
+const LOST = 'The database has no synchronous replica for writes'
+const REFUSED =
+  'GATEHOOK_DURABILITY is replica, and the server has no synchronous standby, so writes are refused'
+/** For a write that was refused. */
+export const DURABILITY_LOST = `${REFUSED}. The check durability of /readyz says what it lacks.`
+const NAME_IT = "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'; SELECT pg_reload_conf()"
+const OTHERWISE = 'Or set GATEHOOK_DURABILITY=local.'
+
 /** The ways in which a server gives up what `replica` promises (§18.3). */
 export const durabilityFaults = {
   lost: {
-    message: 'The database has no synchronous replica for writes.',
+    message: `${LOST}: none is connected, and none is named.`,
     /** For operators. */
     advice:
-      'GATEHOOK_DURABILITY is replica, and the server has no synchronous standby: none is ' +
-      'connected, or none is named. Writes are refused until one is. Attach one, and set ' +
-      "synchronous_standby_names on the server, such as 'ANY 1 (*)', or set " +
-      'GATEHOOK_DURABILITY=local.',
+      `${REFUSED}: none is connected, and synchronous_standby_names is empty. Attach one, and ` +
+      `name it: ${NAME_IT}. ${OTHERWISE}`,
+  },
+  gone: {
+    message: `${LOST}: none is connected.`,
+    advice:
+      `${REFUSED}: synchronous_standby_names has a value, and no standby is connected. Start the ` +
+      `one that has ended, repair its network, or attach another one. ${OTHERWISE}`,
+  },
+  unnamed: {
+    message: `${LOST}: one is connected, and none is named.`,
+    advice:
+      `${REFUSED}: a standby is connected, and synchronous_standby_names is empty. Name it: ` +
+      `${NAME_IT}. ${OTHERWISE}`,
+  },
+  mismatched: {
+    message: `${LOST}: none of those that are named is connected.`,
+    advice:
+      `${REFUSED}: a standby is connected, and synchronous_standby_names names others only. Name ` +
+      'it by the application_name of its primary_conninfo (pg_stat_replication has it), or all: ' +
+      `${NAME_IT}. ${OTHERWISE}`,
   },
   unconfirmed: {
     message: 'No synchronous replica has confirmed a write for more than 5 s.',
     advice:
       'GATEHOOK_DURABILITY is replica, and a commit waits for more than 5 s for a synchronous ' +
-      'standby: it is frozen or overloaded, or the network loses its packets. Continue or end ' +
-      'its process, attach another standby, or set GATEHOOK_DURABILITY=local.',
+      'standby: it is frozen or overloaded, the network loses its packets, or ' +
+      'synchronous_standby_names names another one. Continue or end its process, attach another ' +
+      `standby, or name it: ${NAME_IT}. ${OTHERWISE}`,
   },
   unlogged: {
     message: 'No replica has the rows of a table of the database.',
@@ -36,18 +62,24 @@ export const durabilityFaults = {
 export type DurabilityFault = keyof typeof durabilityFaults
 
 /**
- * SQL of the setting, empty while no standby is connected, for which commits then wait; null on a
- * standby, whose own setting has no effect. Every role sees how many are connected.
+ * SQL of the setting, empty while no standby of it is connected, for which commits would wait; null
+ * on a standby, whose own setting has no effect. Every role sees how many are connected, and with
+ * `pg_monitor` which of them the setting names.
  */
 export const SYNCHRONOUS_STANDBYS = raw(`CASE WHEN pg_is_in_recovery() THEN NULL
-  WHEN EXISTS (SELECT FROM pg_stat_get_wal_senders())
+  WHEN EXISTS (SELECT FROM pg_stat_get_wal_senders() WHERE sync_priority IS DISTINCT FROM 0)
   THEN current_setting('synchronous_standby_names') ELSE '' END`)
+
+/** SQL of why that is empty. Without a setting, no standby has a priority. */
+const LOSS = `CASE concat(current_setting('synchronous_standby_names') <> '',
+    EXISTS (SELECT FROM pg_stat_get_wal_senders()))
+  WHEN 'tt' THEN 'mismatched' WHEN 'tf' THEN 'gone' WHEN 'ft' THEN 'unnamed' ELSE 'lost' END`
 
 /** A commit that waits longer for a standby is not confirmed. */
 const UNCONFIRMED_S = 5
 
 /** SQL of the `DurabilityFault` of a primary; empty if there is none, null on a standby. */
-const DURABILITY_FAULT = raw(`CASE ${SYNCHRONOUS_STANDBYS.sql} WHEN '' THEN 'lost' ELSE
+const DURABILITY_FAULT = raw(`CASE ${SYNCHRONOUS_STANDBYS.sql} WHEN '' THEN ${LOSS} ELSE
   CASE WHEN pg_is_in_recovery() THEN NULL WHEN EXISTS (SELECT FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event = 'SyncRep'
       AND query_start < clock_timestamp() - interval '${UNCONFIRMED_S} s')
@@ -98,14 +130,14 @@ export async function checkServer(
 ): Promise<void> {
   if (db.name !== 'postgres') return
   const row = await db.get(sql`SELECT pg_is_in_recovery() AS standby,
-    current_setting('synchronous_standby_names') AS synchronous_standbys`)
+    current_setting('synchronous_standby_names') AS synchronous_standbys, ${raw(LOSS)} AS fault`)
   if (row!.standby) {
     throw new StorageWaitError(
       'The database is a standby and accepts no writes. Name the primary in the address.',
     )
   }
   if (durability === 'replica' && row!.synchronous_standbys === '') {
-    throw new StorageWaitError(durabilityFaults.lost.advice)
+    throw new StorageWaitError(durabilityFaults[row!.fault as DurabilityFault].advice)
   }
 }
 
