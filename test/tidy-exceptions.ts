@@ -25,4 +25,7 @@ export const DATABASE_BRANCHES: Readonly<Record<string, Readonly<Record<string, 
   'The one process of a file counts in its memory, without a write for requests.': {
     'protocol/quota/store.ts': 1,
   },
+  'No other node looks for the signs of the one process of a file.': {
+    'assembly/nodes.ts': 1,
+  },
 }

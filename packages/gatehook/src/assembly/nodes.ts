@@ -18,7 +18,7 @@ import type { Readiness } from '../operate/system/readiness.ts'
 import type { Deliveries } from '../outbound/deliveries/deliveries.ts'
 import { sharedOptions, sharedSecrets } from '../platform/config/describe.ts'
 import { nodeNameOf } from '../platform/config/environment.ts'
-import { HEARTBEAT_MS, purgeEndedNodes } from '../platform/nodes/registry.ts'
+import { HEARTBEAT_MS, purgeEndedNodes, SIGN_MS } from '../platform/nodes/registry.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 interface NodesAssembly {
@@ -46,10 +46,12 @@ export function assembleNodes(foundation: Foundation, assembly: NodesAssembly): 
     describeUse: () => ({ name: nodeNameOf(config), columns, keyIds: vault.keyIds }),
   })
   let stop: (() => Promise<void>) | undefined
-  const heartbeat = async () => {
-    await registry.heartbeat()
+  const noteSlot = async (stored: Promise<void>) => {
+    await stored
     monitoring.slot.value = registry.slot()
   }
+  const heartbeat = () => noteSlot(registry.heartbeat())
+  const sign = () => noteSlot(registry.sign())
   const failure = 'this node could not be registered'
   const report = () => heartbeat().catch((error: unknown) => log.warn({ err: error }, failure))
   return {
@@ -58,7 +60,10 @@ export function assembleNodes(foundation: Foundation, assembly: NodesAssembly): 
     async start() {
       await report()
       readiness.onChange(() => void report())
-      stop = startInterval({ intervalMs: HEARTBEAT_MS, run: heartbeat, log, failure })
+      const repeated = db.dialect.shared
+        ? { intervalMs: SIGN_MS, run: sign }
+        : { intervalMs: HEARTBEAT_MS, run: heartbeat }
+      stop = startInterval({ ...repeated, log, failure })
     },
     async stop() {
       // Commands of the CLI do not start it, and store nothing.

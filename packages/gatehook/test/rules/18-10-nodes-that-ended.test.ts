@@ -15,6 +15,7 @@ import {
   HEARTBEAT_MS,
   listFormerNodes,
   purgeEndedNodes,
+  SIGN_MS,
   storeFailedStart,
 } from '../../src/platform/nodes/registry.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
@@ -256,14 +257,30 @@ test('a node whose report is late is not ready before it has ended [postgres]', 
   const [own, other] = [open('1'), open('2')]
   await own.heartbeat()
   await other.heartbeat()
-  state.now += 2 * HEARTBEAT_MS
-  await own.heartbeat()
+  state.now += 2 * SIGN_MS
+  await own.sign()
   assert.deepEqual(await readAttention(own), [])
   state.now += 1_000
-  await own.heartbeat()
+  await own.sign()
   const [item] = await readAttention(own)
   assert.deepEqual([item?.kind, item?.subject.label], ['node_not_ready', 'api-2'])
   const [reason, ...others] = item!.facts.reasons
   assert.deepEqual([reason.check, others], ['report', []])
-  assert.match(reason.message, /^The node has not reported for 31 s: .*reaches no database\./)
+  assert.match(reason.message, /^The node has not reported for 11 s: .*reaches no database\./)
+  await other.sign()
+  assert.deepEqual(await readAttention(own), [])
+})
+
+test('a node with a wrong clock is late after 30 s only [postgres]', async (t) => {
+  const { state, open, readAttention } = await openNodes(t)
+  const message = "The clock of this node is 8 s behind the database's."
+  const own = open('1')
+  const other = open('2', () => ({ warnings: [{ check: 'clock', message, since: state.now }] }))
+  await own.heartbeat()
+  await other.heartbeat()
+  const kinds = async () => (await readAttention(own)).map(({ kind }) => kind)
+  state.now += 2 * HEARTBEAT_MS
+  assert.deepEqual(await kinds(), ['node_warning'])
+  state.now += 1_000
+  assert.deepEqual(await kinds(), ['node_not_ready'])
 })

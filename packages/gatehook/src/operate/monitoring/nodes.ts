@@ -14,19 +14,26 @@ import {
   listNodes,
   listRunningNodes,
   type RunningNode,
+  SIGN_MS,
   type StartFailure,
   storeNode,
+  storeSign,
 } from '../../platform/nodes/registry.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import type { LoopUse } from '../system/event-loop.ts'
 import type { NodeWarning } from '../system/node-warnings.ts'
 import { NODE_SLOTS } from './position.ts'
 
+/** Signs of which one is a report. */
+const SIGNS = HEARTBEAT_MS / SIGN_MS
+
 /** A node that ended without notice is listed for this time (§18.10). */
 const LISTED_MS = 60_000
 
-/** A node whose report is older is not ready: it may be unable to store why. */
-const LATE_MS = 2 * HEARTBEAT_MS
+/** A node whose last sign is older is not ready: it may be unable to store why. */
+const LATE_MS = 2 * SIGN_MS
+/** The same while the clock of one of both nodes differs from that of the database. */
+const UNSURE_LATE_MS = 2 * HEARTBEAT_MS
 
 type NodeRole = 'all' | 'serve' | 'deliver'
 
@@ -98,6 +105,8 @@ export interface NodeRegistry {
   /** The slot of this node in positions of requests. */
   slot(): number
   heartbeat(): Promise<void>
+  /** Gives a sign of life, which is a report at every third call. */
+  sign(): Promise<void>
   /** Returns this node, also while no database answers. */
   own(): Promise<NodeState>
   /** Returns the other nodes that run, and those that ended within a minute. */
@@ -113,8 +122,12 @@ export interface NodeRegistry {
 const stateOf = ({ reasons }: NodeFacts): NodeState['state'] =>
   reasons.length === 0 ? 'ready' : 'not_ready'
 
-function withLateness(facts: NodeFacts, ageMs: number): NodeFacts {
-  if (ageMs <= LATE_MS) return facts
+/** Whether a node has found its clock, or that of the database, wrong. */
+const doubtsClock = ({ reasons, warnings }: NodeFacts): boolean =>
+  [...reasons, ...warnings].some(({ check }) => check.endsWith('clock'))
+
+function withLateness(facts: NodeFacts, ageMs: number, isSure: boolean): NodeFacts {
+  if (ageMs <= (isSure ? LATE_MS : UNSURE_LATE_MS)) return facts
   const message =
     `The node has not reported for ${Math.floor(ageMs / 1000)} s: it hangs, was killed, or ` +
     'reaches no database. Its log and its own /readyz have the reason.'
@@ -129,6 +142,8 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
   /** The last time in which this node could store no heartbeat: nor could the others. */
   let outage: { readonly fromMs: number; toMs: number | undefined } | undefined
   let storedMs = clock.now()
+  let signs = 0
+  let hasDoubts = false
   const own = async (isFresh: boolean): Promise<NodeState> => {
     const facts = await describe(isFresh)
     const { name, columns } = describeUse()
@@ -156,25 +171,35 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
       const ageMs = silenceMs(seenAt, now)
       if (ageMs >= LISTED_MS) return []
       const stored = JSON.parse(text) as NodeFacts & Pick<NodeState, 'hasReturned'>
-      const facts = { ...withLateness(stored, ageMs), hasReturned: stored.hasReturned }
+      const isSure = !hasDoubts && !doubtsClock(stored)
+      const facts = { ...withLateness(stored, ageMs, isSure), hasReturned: stored.hasReturned }
       const state = ageMs > GONE_AFTER_MS ? 'gone' : stateOf(facts)
       return [{ ...facts, id, name, columns, seenAt, state }]
     })
   }
+  /** Notes the times in which this node could store nothing. */
+  const noteOutage = async (stored: Promise<unknown>) => {
+    try {
+      await stored
+    } catch (error) {
+      if (!outage || outage.toMs !== undefined) outage = { fromMs: storedMs, toMs: undefined }
+      throw error
+    }
+    storedMs = clock.now()
+    if (outage) outage.toMs ??= storedMs
+  }
+  const heartbeat = async () => {
+    slot ??= await takeSlot()
+    const { id, name, columns, seenAt, state, ...facts } = await own(false)
+    hasDoubts = doubtsClock(facts)
+    const row = { ...describeUse(), id, slot, facts: JSON.stringify(facts), seenAt }
+    await noteOutage(storeNode(db, row))
+  }
   return {
     slot: () => slot ?? 0,
-    async heartbeat() {
-      slot ??= await takeSlot()
-      const { id, name, columns, seenAt, state, ...facts } = await own(false)
-      try {
-        await storeNode(db, { ...describeUse(), id, slot, facts: JSON.stringify(facts), seenAt })
-      } catch (error) {
-        if (!outage || outage.toMs !== undefined) outage = { fromMs: storedMs, toMs: undefined }
-        throw error
-      }
-      storedMs = clock.now()
-      if (outage) outage.toMs ??= storedMs
-    },
+    heartbeat,
+    sign: () =>
+      ++signs % SIGNS === 0 ? heartbeat() : noteOutage(storeSign(db, node, clock.now())),
     own: () => own(true),
     listOthers,
     list: async () => [await own(true), ...(await listOthers())],

@@ -1,13 +1,15 @@
 /**
- * The registry of the nodes of an installation. The main thread of each reports every 15 s, and
- * says when it ends; its delivery engine counts heartbeats in the same row (`lease-store.ts`).
- * Commands read what a node uses before they take it away. An ended node, and a failed start, stay
- * until a node of that name starts, for a day at most.
+ * The registry of the nodes of an installation. The main thread of each reports every 15 s, gives a
+ * sign of life between reports, and says when it ends; its delivery engine counts heartbeats in the
+ * same row (`lease-store.ts`). Commands read what a node uses before they take it away. An ended
+ * node, and a failed start, stay until a node of that name starts, for a day at most.
  */
 import type { Database, Reader, Statement } from '../storage/database.ts'
 import { type Sql, sql } from '../storage/sql.ts'
 
 export const HEARTBEAT_MS = 15_000
+/** The time between two signs of life on a shared database, of which every third is a report. */
+export const SIGN_MS = HEARTBEAT_MS / 3
 /** A node that has not reported for this long ended without notice. */
 export const GONE_AFTER_MS = 3 * HEARTBEAT_MS
 /** How long an ended node stays. */
@@ -62,6 +64,10 @@ export const storeNode = (db: Database, node: RunningNode): Promise<unknown> =>
       ON CONFLICT (id) DO UPDATE SET facts = excluded.facts, key_ids = excluded.key_ids,
         seen_at = excluded.seen_at`,
   )
+
+/** Stores that a node runs, whose last report is valid. */
+export const storeSign = (db: Database, id: string, nowMs: number): Promise<unknown> =>
+  runAlone(db, sql`UPDATE gh_nodes SET seen_at = ${nowMs} WHERE id = ${id}`)
 
 /** Stores that a node has ended. */
 export const endNode = (db: Database, id: string, nowMs: number): Promise<unknown> =>
