@@ -1,6 +1,7 @@
-/** A TCP link to a server whose connections a test cuts, in both directions and at any byte. */
+/** A TCP link to a server whose connections a test cuts or delays, in both directions. */
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
+import { Transform } from 'node:stream'
 
 export interface CuttableLink {
   /** Returns the address of a database of the server, through the link. */
@@ -14,6 +15,8 @@ export interface CuttableLink {
    * behind a firewall that has lost its state. New ones work.
    */
   strand(): void
+  /** Delays all bytes from now on, in each direction. */
+  delay(ms: number): void
   close(): Promise<void>
 }
 
@@ -22,6 +25,18 @@ export async function openCuttableLink(serverUrl: string): Promise<CuttableLink>
   const sockets = new Set<Socket>()
   const stranded = new WeakSet<Socket>()
   let isSilent = false
+  let delayMs = 0
+  const delayed = () =>
+    new Transform({
+      transform(bytes, _encoding, done) {
+        if (delayMs === 0) return done(null, bytes)
+        setTimeout(() => this.push(bytes), delayMs)
+        done()
+      },
+      flush(done) {
+        setTimeout(done, delayMs)
+      },
+    })
   const server = createServer((near) => {
     const far = connect(Number(port), hostname)
     for (const [socket, other] of [
@@ -30,7 +45,7 @@ export async function openCuttableLink(serverUrl: string): Promise<CuttableLink>
     ] as const) {
       sockets.add(socket)
       socket.setNoDelay(true)
-      if (!isSilent) socket.pipe(other)
+      if (!isSilent) socket.pipe(delayed()).pipe(other)
       socket.once('error', () => other.destroy())
       socket.once('close', () => {
         sockets.delete(socket)
@@ -62,6 +77,9 @@ export async function openCuttableLink(serverUrl: string): Promise<CuttableLink>
         isSilent = false
         cut()
       }
+    },
+    delay(ms) {
+      delayMs = ms
     },
     strand() {
       stop()

@@ -91,6 +91,7 @@ export function assembleReadiness(
     write,
     heartbeat: heartbeatChecks(db, write),
     free: FREE,
+    explainDelay: roundTrip.warning,
     clock,
     log,
   })

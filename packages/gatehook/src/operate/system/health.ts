@@ -42,11 +42,18 @@ export const reasonForCallers = ({ check, message }: UnreadyReason) => ({ check,
 
 const CHECK_TIMEOUT_MS = 2000
 
-/** Runs all checks and returns the reasons why the node is not ready. A check has 2 s. */
-export async function listUnreadyReasons(checks: HealthChecks, log: Log): Promise<UnreadyReason[]> {
+/**
+ * Runs all checks and returns the reasons why the node is not ready. A check has 2 s.
+ * `explainDelay` says why it may need more.
+ */
+export async function listUnreadyReasons(
+  checks: HealthChecks,
+  log: Log,
+  explainDelay: () => string | undefined = () => undefined,
+): Promise<UnreadyReason[]> {
   const all = Object.entries(checks).map(
     async ([check, run]): Promise<UnreadyReason | undefined> => {
-      const result = await runInTime(run).catch((error: unknown) => {
+      const result = await runInTime(run, explainDelay).catch((error: unknown) => {
         log.warn({ err: error, check }, 'a readiness check failed')
         if (!(error instanceof Failure)) return 'This check failed; the log says more.'
         // The sentences of failures are written for callers.
@@ -59,10 +66,16 @@ export async function listUnreadyReasons(checks: HealthChecks, log: Log): Promis
   return (await Promise.all(all)).filter((reason) => reason !== undefined)
 }
 
-async function runInTime(run: HealthCheck): Promise<HealthResult> {
+async function runInTime(
+  run: HealthCheck,
+  explainDelay: () => string | undefined,
+): Promise<HealthResult> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<string>((resolve) => {
-    timer = setTimeout(resolve, CHECK_TIMEOUT_MS, `No answer within ${CHECK_TIMEOUT_MS} ms.`)
+    timer = setTimeout(() => {
+      const sentences = [`No answer within ${CHECK_TIMEOUT_MS} ms.`, explainDelay()]
+      resolve(sentences.filter(Boolean).join(' '))
+    }, CHECK_TIMEOUT_MS)
   })
   const result = Promise.resolve().then(run)
   result.catch(() => undefined) // a failure after the timeout has no reader

@@ -40,6 +40,8 @@ export interface Readiness {
 }
 
 interface ReadinessOptions extends ReadinessChecks {
+  /** Says why a check may not end in time. */
+  readonly explainDelay?: () => string | undefined
   readonly clock: Pick<Clock, 'elapsedMs'>
   readonly log: Log
 }
@@ -52,22 +54,24 @@ export function createReadiness({
   write,
   heartbeat,
   free,
+  explainDelay,
   clock,
   log,
 }: ReadinessOptions): Readiness {
   const checks = { read, write }
   const listeners: (() => void)[] = []
+  const listReasons = (all: HealthChecks) => listUnreadyReasons(all, log, explainDelay)
   const freeChecks = Object.fromEntries(Object.entries(write).filter(([name]) => free.has(name)))
   let last: { readonly atMs: number; readonly reasons: readonly UnreadyReason[] } | undefined
   const run = async (all: HealthChecks): Promise<readonly UnreadyReason[]> => {
-    const reasons = await listUnreadyReasons(all, log)
+    const reasons = await listReasons(all)
     const isChanged = namesOf(reasons) !== namesOf(last?.reasons ?? [])
     last = { atMs: clock.elapsedMs(), reasons }
     if (isChanged) for (const listener of listeners) listener()
     return reasons
   }
   const recallLast = async () => {
-    const reasons = await listUnreadyReasons(freeChecks, log)
+    const reasons = await listReasons(freeChecks)
     return [...reasons, ...(last?.reasons ?? []).filter(({ check }) => !free.has(check))]
   }
   let reported: Promise<readonly UnreadyReason[]> | undefined
@@ -81,7 +85,7 @@ export function createReadiness({
       reported ??= runForReports()
       return (await resolveWithin(REPORT_MS, reported)) ?? recallLast()
     },
-    assess: (purpose) => (purpose === 'read' ? listUnreadyReasons(read, log) : run(write)),
+    assess: (purpose) => (purpose === 'read' ? listReasons(read) : run(write)),
     async recall() {
       const isOld = !last || clock.elapsedMs() - last.atMs > VALID_MS
       return isOld ? run(heartbeat) : recallLast()

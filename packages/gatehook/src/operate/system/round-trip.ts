@@ -8,16 +8,15 @@ import { serverClockOf } from '../../platform/storage/server-check.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
 import type { Sql } from '../../platform/storage/sql.ts'
 import type { Metric } from '../../platform/telemetry/metric.ts'
-import type { HealthCheck } from './health.ts'
 
-/** Polls among which the shortest is sought: 10 s of a busy node, 50 s of an idle one. */
-const POLLS = 10
+/** Polls among which the shortest is sought: 5 s of a busy node, 25 s of an idle one. */
+const POLLS = 5
 /** A request has several round trips: it takes a second if each is longer. */
 const SLOW_MS = 100
 
 export interface RoundTrip {
   readonly polled: readonly PolledValue[]
-  readonly warning: HealthCheck
+  readonly warning: () => string | undefined
   readonly metric: Metric
 }
 

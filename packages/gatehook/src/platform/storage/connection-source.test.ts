@@ -18,6 +18,8 @@ class SilentConnection extends EventEmitter {
   readonly stream = {
     bytesRead: 0,
     bytesWritten: 0,
+    unref() {},
+    once() {},
     destroy: () => {
       this.emit('end')
       this.opening.reject(new Error('Connection terminated unexpectedly'))

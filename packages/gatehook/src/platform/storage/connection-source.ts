@@ -2,6 +2,7 @@
  * Opens connections to the hosts of an address: the first one that is usable, none to a silent one
  * (`server-watch.ts`). Knows whether and how the database is away.
  */
+import type { Duplex } from 'node:stream'
 import type { Client, ClientBase, ClientConfig } from 'pg'
 import { wallClock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -13,6 +14,7 @@ import type {
   WatchedConnection,
 } from './followed-connection.ts'
 import {
+  isOpeningLate,
   isPoolerReport,
   isPoolFull,
   isRefusal,
@@ -23,14 +25,19 @@ import {
 } from './postgres-errors.ts'
 import { type PostgresHosts, STATEMENT_MS } from './postgres-hosts.ts'
 import type { TimelineGuard } from './postgres-timeline.ts'
-import { type PrimaryFault, primaryFaults } from './primary-fault.ts'
+import { type PrimaryFault, primaryFaults, SlowServerError } from './primary-fault.ts'
 import { createServerWatch, type ServerWatch, SilentServerError } from './server-watch.ts'
 
 /** A request tries no further host after this time. */
 const TRY_MS = 1_500
 /** The time that a server has to answer a probe. */
 const ANSWER_MS = 2_000
-const REFUSED = 'the database refuses further connections; those that are open serve requests'
+const REFUSED = 'the database opens no further connection; those that are open serve requests'
+const LATE = 'the database answers, and no connection to it opens within 2 s'
+/** The time that a silent server has for its first answer, which tells a slow path. */
+const PATIENT_MS = 10_000
+/** A first answer after this time, of two round trips, comes from a slow path. */
+const SLOW_MS = 1_000
 
 export interface ConnectionSource {
   readonly hosts: PostgresHosts
@@ -108,7 +115,10 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
         const opened = await open()
         if (!isBehindPooler()) find()
         return opened
-      } catch (error) {
+      } catch (thrown) {
+        const { isHeard, isSilent: isHostSilent } = watches[host]!
+        const isLate = isOpeningLate(thrown) && isHeard() && !isHostSilent()
+        const error = isLate ? new SlowServerError(LATE, { cause: thrown }) : thrown
         const isServed = watches.some(({ hasOpen }) => hasOpen())
         // A full server or pool is not the fault of its host, and serves connections that are open.
         if (isServerFull(error) && !isServed) lose(error)
@@ -119,8 +129,8 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
         const isLast = attempt >= hosts.count || wallClock.elapsedMs() - startMs >= TRY_MS
         if (!isLast) continue
         // No connection was tried, or the watch has cut it: its probes know the fault.
-        const isSilent = error instanceof SilentServerError || watches[host]!.isSilent()
-        if (isServed && isRefusal(error)) refuse(error)
+        const isSilent = error instanceof SilentServerError || isHostSilent()
+        if (isServed && (isLate || isRefusal(error))) refuse(error)
         else if (!isSilent) lose(reason)
         else if (!fault()) lose(new SilentServerError())
         markUnopened(error)
@@ -167,8 +177,9 @@ function createFaultState({ label: database }: PostgresHosts, log: Log) {
       isRefused = false
     },
     lose(error: unknown) {
-      const isFirst = fault === undefined
+      const former = fault
       fault = primaryFaultOf(error)
+      const isFirst = former === undefined || (former === 'silent' && fault === 'slow')
       if (wasUsed && isFirst)
         log.warn({ err: error, fault, database }, 'the database does not answer')
     },
@@ -210,8 +221,17 @@ function watchHosts(
       },
       onSilent() {
         hosts.moveOn(host)
-        if (watches.every(({ isSilent }) => isSilent())) lose(new SilentServerError())
-        else log.warn({ host }, 'a host of the database has not answered for 2 s; others are used')
+        const areSilent = () => watches.every(({ isSilent }) => isSilent())
+        if (areSilent()) {
+          lose(new SilentServerError())
+          void measureAnswer(newClient({ ...config, connectionTimeoutMillis: PATIENT_MS })).then(
+            (ms) => {
+              if (!areSilent() || ms === undefined || ms < SLOW_MS) return
+              lose(new SlowServerError(`the first answer of the database took ${ms} ms`))
+            },
+          )
+        } else
+          log.warn({ host }, 'a host of the database has not answered for 2 s; others are used')
       },
       onReturn: find,
       onAnswer() {
@@ -257,6 +277,18 @@ const READ_SESSIONS = `SELECT p.process, a.state_change::text AS since,
     LEFT JOIN pg_stat_activity a ON a.pid = p.process
   WHERE s.name = 'statement_timeout'`
 
+/** Returns the time until the first bytes of a server; undefined if it sends none. */
+async function measureAnswer(client: Client): Promise<number | undefined> {
+  const stream = client.connection.stream as Duplex & { unref(): void }
+  stream.unref()
+  client.on('error', () => undefined)
+  const startMs = wallClock.elapsedMs()
+  const answered = Promise.withResolvers<number | undefined>()
+  stream.once('data', () => answered.resolve(Math.round(wallClock.elapsedMs() - startMs)))
+  client.connect().catch(() => answered.resolve(undefined))
+  return answered.promise.finally(() => stream.destroy())
+}
+
 interface ProbeOptions {
   /** The processes of the sessions to report. */
   readonly processIds: readonly number[]
@@ -293,7 +325,7 @@ const END_SESSIONS = `SELECT pg_terminate_backend(a.pid)
   FROM unnest($1::int[], $2::text[]) p (process, since)
     JOIN pg_stat_activity a ON a.pid = p.process AND a.state_change::text = p.since`
 
-/** Ends sessions, which otherwise keep their locks for 30 s (`postgres-hosts.ts`). */
+/** Ends sessions, which otherwise keep their locks for seconds (`postgres-hosts.ts`). */
 async function endSessions(client: Client, lost: readonly LostSession[]): Promise<void> {
   client.on('error', () => undefined)
   try {

@@ -157,10 +157,12 @@ export class FollowedConnection {
     this.#restart()
   }
 
-  tick(): void {
-    if (this.#requests.length === 0 || this.#connection.stream.bytesRead !== this.#bytesRead)
-      this.#restart()
+  /** Returns whether bytes have arrived since the last tick. */
+  tick(): boolean {
+    const hasRead = this.#connection.stream.bytesRead !== this.#bytesRead
+    if (this.#requests.length === 0 || hasRead) this.#restart()
     else this.#ticks++
+    return hasRead
   }
 
   /**
@@ -223,6 +225,8 @@ export class FollowedConnection {
 export class FollowedConnections {
   readonly #all = new Set<FollowedConnection>()
   #limitMs = STATEMENT_MS
+  /** Ticks since the last byte. */
+  #unreadTicks = 0
 
   add(connection: FollowedConnection): void {
     this.#all.add(connection)
@@ -248,8 +252,16 @@ export class FollowedConnections {
     return [...this.#all].filter(({ isSlow }) => isSlow)
   }
 
-  tick(): void {
-    for (const connection of this.#all) connection.tick()
+  /** Whether bytes have arrived within 2 s, also on a connection that opens. */
+  get isHeard(): boolean {
+    return this.#unreadTicks < HUNG_TICKS
+  }
+
+  /** Returns whether bytes have arrived on an open connection since the last tick. */
+  tick(): boolean {
+    const readers = [...this.#all].filter((connection) => connection.tick())
+    this.#unreadTicks = readers.length > 0 ? 0 : this.#unreadTicks + 1
+    return readers.some(({ isOpen }) => isOpen)
   }
 
   cutAll(): void {

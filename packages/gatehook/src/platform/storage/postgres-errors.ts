@@ -2,7 +2,7 @@
 import { Failure } from '../../kernel/failure.ts'
 import { ConstraintError, SchemaError, StorageError, StorageWaitError } from './database.ts'
 import { DurabilityLostError } from './durability-errors.ts'
-import type { PrimaryFault } from './primary-fault.ts'
+import { type PrimaryFault, SlowServerError } from './primary-fault.ts'
 import {
   installationMoved,
   MOVED_MESSAGE,
@@ -154,9 +154,13 @@ export const isUnopened = (error: unknown): boolean => error instanceof Error &&
 export const isServerFull = (error: unknown): boolean =>
   codeOf(error) === NO_CONNECTION_LEFT || NO_CONNECTION_LEFT_TEXT.test(messageOf(error))
 
+/** Whether a connection has not opened in time. */
+export const isOpeningLate = (error: unknown): boolean =>
+  OPENING_TIMEOUT_TEXT.test(messageOf(error))
+
 /** Whether no further connection opened, while those that are open may be usable. */
 export const cannotGrow = (error: unknown): boolean =>
-  isServerFull(error) || OPENING_TIMEOUT_TEXT.test(messageOf(error))
+  isServerFull(error) || isOpeningLate(error) || error instanceof SlowServerError
 
 /** Whether a server, or the node for want of trust, refuses a connection that opens. */
 export const isRefusal = (error: unknown): boolean =>
@@ -276,6 +280,7 @@ const FAULTS: readonly (readonly [(error: unknown) => boolean, PrimaryFault])[] 
   [isCold, 'cold'],
   [isAtStart, 'starting'],
   [isHung, 'hung'],
+  [(error) => error instanceof SlowServerError, 'slow'],
   [isSilence, 'silent'],
   [isUnreachable, 'unreachable'],
   [isPoolerRejection, 'pooler_rejected'],

@@ -9,6 +9,10 @@ export const primaryFaults = {
   silent:
     'The primary of the database has not answered for 2 s: its machine is frozen or overloaded, ' +
     'or the network loses its packets.',
+  slow:
+    'The path between this node and the database is slow: the database answers, and no ' +
+    'connection to it opens within 2 s. The network delays or loses packets, or one of both ' +
+    'machines is overloaded.',
   full:
     'The database has no connection left for this node. Raise max_connections or the limit of ' +
     'the role, or end other connections.',
@@ -57,6 +61,12 @@ export const primaryFaults = {
 } as const satisfies Readonly<Record<string, string>>
 
 export type PrimaryFault = keyof typeof primaryFaults
+
+/** The server answers, and too late for this node: a connection did not open in time. */
+export class SlowServerError extends Error {
+  override readonly name = 'SlowServerError'
+  readonly code = 'ETIMEDOUT'
+}
 
 const SENTENCES: ReadonlySet<string> = new Set(Object.values(primaryFaults))
 

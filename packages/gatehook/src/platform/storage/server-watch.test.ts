@@ -152,6 +152,35 @@ test('a pooler that opens connections, or reports its server, is no answer of it
   assert.deepEqual(seen, ['silent'])
 })
 
+test('a part of a long answer is no silence, unless a pooler sends it', async (t) => {
+  const part = async (isPooled: boolean) => {
+    const { seen, pass, open } = openWatch(t, { isPooled })
+    const connection = open()
+    connection.answer()
+    connection.sync()
+    for (let second = 0; second < 4; second++) {
+      connection.stream.bytesRead += 100
+      await pass(SILENT_TICKS / 2)
+    }
+    t.mock.timers.reset()
+    return seen
+  }
+  assert.deepEqual(await part(false), [])
+  assert.deepEqual(await part(true), ['silent'])
+})
+
+test('bytes on a connection that opens show that the server runs', async (t) => {
+  const { watch, seen, pass, open } = openWatch(t)
+  const connection = open()
+  await pass(SILENT_TICKS - 1)
+  assert.equal(watch.isHeard(), true)
+  connection.stream.bytesRead += 100
+  await pass(1)
+  assert.deepEqual([seen, watch.isHeard()], [['silent'], true])
+  await pass(SILENT_TICKS)
+  assert.equal(watch.isHeard(), false)
+})
+
 test('a silent server refuses connections at once, until it answers a probe', async (t) => {
   const { watch, seen, probes, pass, open } = openWatch(t)
   open()

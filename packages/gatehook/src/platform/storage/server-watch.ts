@@ -32,6 +32,8 @@ export interface ServerWatch {
    */
   follow(connection: WatchedConnection, isLimited: boolean): FollowedConnection
   isSilent(): boolean
+  /** Whether bytes have arrived within 2 s, also on a connection that opens. */
+  isHeard(): boolean
   /** Whether requests hang, and no open connection has an answer. */
   isHanging(): boolean
   /** Whether a connection is open, as far as the process knows. */
@@ -114,6 +116,8 @@ export function createServerWatch(options: WatchOptions): ServerWatch {
     return unprobedTicks >= RETRY_TICKS && followed.listSlow().length > 0
   }
   const tick = () => {
+    // A part of a long answer. A pooler reports by itself that its server is away.
+    if (followed.tick() && !isPooled) hasAnswered = true
     silentTicks = hasAnswered ? 0 : silentTicks + 1
     unheardTicks++
     unprobedTicks++
@@ -122,7 +126,6 @@ export function createServerWatch(options: WatchOptions): ServerWatch {
       onReturn()
     }
     hasAnswered = false
-    followed.tick()
     if (!followed.hasPending && !isSilent) return stopTicks()
     if (!isProbing && isProbeDue()) void runProbe()
     if (silentTicks === SILENT_TICKS && !isSilent) becomeSilent()
@@ -142,6 +145,7 @@ export function createServerWatch(options: WatchOptions): ServerWatch {
   }
   return {
     isSilent: () => isSilent,
+    isHeard: () => followed.isHeard,
     isHanging: () => unheardTicks >= SLOW_TICKS && followed.hasSuspect,
     hasOpen: () => followed.hasOpen,
     stop() {
