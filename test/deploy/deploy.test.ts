@@ -89,6 +89,16 @@ test('§17.3: no proxy, port or policy of the examples opens the plain listener 
   assert.deepEqual(closed.ports, [{ port: 'internal' }])
 })
 
+test('nodes in containers listen beyond loopback, whatever image they have', () => {
+  for (const { build, environment } of Object.values<Record<string, Record<string, string>>>(
+    parseYaml(read('compose.yaml'), { merge: true }).services,
+  )) {
+    if (build) assert.equal(environment!.GATEHOOK_HOST, '0.0.0.0')
+  }
+  const { configMapGenerator } = parseYaml(read('kubernetes/kustomization.yaml'))
+  assert.ok(configMapGenerator[0].literals.includes('GATEHOOK_HOST=0.0.0.0'))
+})
+
 test('§18.7: a pod gets no variable of the Service, and liveness needs no database', () => {
   for (const file of ['deployment.yaml', 'migration.yaml']) {
     for (const document of parseAllDocuments(read(`kubernetes/${file}`), { merge: true })) {
