@@ -16,14 +16,17 @@ const guests = resource('guests', {
     id: f.id(),
     first_name: f.string().max(200),
     last_name: f.string().max(200),
-    name_v1: f.derived(f.string().max(200), "substr(trim(first_name || ' ' || last_name), 1, 200)"),
+    name_v1: f.derived(
+      f.string().min(1).max(200),
+      "substr(trim(first_name || ' ' || last_name), 1, 200)",
+    ),
   },
   list: { filter: ['name_v1'], sort: ['name_v1', 'last_name'] },
   access,
   events: ['guest.created', 'guest.updated'],
 }).before('v2', {
   why: 'A name has two parts.',
-  had: { name: f.string().max(200) },
+  had: { name: f.string().min(1).max(200) },
   hadNot: ['first_name', 'last_name', 'name_v1'],
   up: ({ name }) => {
     const [first_name = '', ...others] = name.split(' ')
@@ -62,6 +65,30 @@ eachService(
     const { name } = (await get(`/api/v1/guests/${long.body.id}`)).body
     assert.equal(name, parts.first_name)
     assert.equal((await post('/api/v1/guests', { name })).status, 201)
+  },
+  HOTEL,
+)
+
+eachService(
+  'no write leaves a name that the old version rejects',
+  async ({ get, post, patch }) => {
+    const rejected = async (reply: Promise<{ status: number; body: object }>) => {
+      const { status, body } = (await reply) as { status: number; body: { errors?: object[] } }
+      const errors = (body.errors ?? []) as { pointer: string; code: string; message: string }[]
+      return [status, ...errors.map(({ pointer, code }) => `${pointer} ${code}`)]
+    }
+    const oneWord = await post('/api/v1/guests', { name: 'Ada' })
+    assert.deepEqual([oneWord.status, oneWord.body.name], [201, 'Ada'])
+    const empty = { first_name: '', last_name: '' }
+    const both = [422, '/first_name too_short', '/last_name too_short']
+    assert.deepEqual(await rejected(post('/api/v2/guests', empty)), both)
+    assert.deepEqual(await rejected(patch('/api/v2/guests/1', { first_name: ' ' })), both)
+    const old = [422, '/name too_short']
+    assert.deepEqual(await rejected(post('/api/v1/guests', { name: '   ' })), old)
+    assert.deepEqual(await rejected(patch('/api/v1/guests/1', { name: ' ' })), old)
+    assert.deepEqual((await get('/api/v1/guests')).body.data, [oneWord.body])
+    const { data } = (await get('/events')).body
+    assert.equal(data.length, 1, 'a rejected write has no event')
   },
   HOTEL,
 )

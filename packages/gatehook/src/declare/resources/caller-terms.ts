@@ -3,7 +3,7 @@
  * pointers of its failures name the fields of that version (§8.8).
  */
 
-import { Failure } from '../../kernel/failure.ts'
+import { Failure, type FieldError } from '../../kernel/failure.ts'
 import { isSameValue } from '../../protocol/fields/forms.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import { OwnFailure } from './failure.ts'
@@ -108,10 +108,16 @@ function pointerIn({ chain }: Pick<VersionShape, 'chain'>, pointer: string): str
   return ['', chain.oldFieldOf(field!), ...inside].join('/')
 }
 
-/** Returns a failure whose pointers name the fields of the older version. */
+/**
+ * Returns a failure whose pointers name the fields of the older version. Two fields that replace
+ * one of it have one mistake.
+ */
 export function translateFailure(shape: Pick<VersionShape, 'chain'>, failure: Failure): Failure {
-  const errors = (failure.errors ?? []).map((error) =>
-    error.pointer ? { ...error, pointer: pointerIn(shape, error.pointer) } : error,
-  )
-  return replaceErrors(failure, errors)
+  const errors = new Map<string, FieldError>()
+  for (const error of failure.errors ?? []) {
+    const old = error.pointer ? { ...error, pointer: pointerIn(shape, error.pointer) } : error
+    const key = `${old.pointer} ${old.code} ${old.message}`
+    if (!errors.has(key)) errors.set(key, old)
+  }
+  return replaceErrors(failure, [...errors.values()])
 }

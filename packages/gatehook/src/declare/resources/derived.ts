@@ -4,6 +4,7 @@
  * an index of the expression. `derived-check.ts` verifies the expressions at start.
  */
 import { hash } from 'node:crypto'
+import type { FieldError } from '../../kernel/failure.ts'
 import type { Tx, Value } from '../../platform/storage/database.ts'
 import {
   boundedText,
@@ -14,12 +15,15 @@ import {
 } from '../../platform/storage/expressions.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
-import { formOf } from '../../protocol/fields/forms.ts'
+import { formOf, isSameValue, toJson } from '../../protocol/fields/forms.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
+import { createObjectReader } from '../../protocol/fields/reader.ts'
 import type { AnyRow } from '../versions/change.ts'
 import { columnType } from './column-types.ts'
-import { rowComputer } from './computed.ts'
+import { rowComputer, tableFields } from './computed.ts'
 import type { ResourceDefinition } from './resource.ts'
+import { DELETED_FIELD } from './soft-deletion.ts'
+import { validationFailure } from './validate.ts'
 
 type DeclaredFields = Readonly<Record<string, FieldSpec>>
 
@@ -96,8 +100,9 @@ export const isEarlierExpression = (name: string, indexes: readonly NamedIndex[]
   indexes.some(({ stem }) => stem === name.slice(0, -HASH_LENGTH))
 
 /**
- * Returns the function that sets the derived values of a row after a change. A deleted row retains
- * those that it had. Undefined for a resource without derived fields.
+ * Returns the function that sets the derived values of a row after a change. It throws
+ * `validation_failed` for a new value that its field rejects. A deleted row retains those that it
+ * had. Undefined for a resource without derived fields.
  */
 export function derivedRefresher(
   definition: ResourceDefinition,
@@ -109,12 +114,15 @@ export function derivedRefresher(
     `SELECT ${selectTerms(derived, database)} FROM ${name} WHERE scope = ? AND id = ?`
   const select = prepareStatement(textFor('postgres'), textFor('sqlite'))
   const computeReads = rowComputer(definition, false)
+  const check = derivedValueCheck(definition, derived)
   return async (tx, scope, row) => {
     const [cells] = await tx.arrays(select([scope, row.id]))
     if (!cells) return
+    const before = { ...row }
     for (const [at, [field, spec]] of derived.entries()) {
       row[field] = rowValueOf(spec, cells[at]!)
     }
+    if (!(row[DELETED_FIELD] ?? false)) check(before, row)
     computeReads(row)
   }
 }
@@ -122,4 +130,41 @@ export function derivedRefresher(
 function rowValueOf(spec: FieldSpec, cell: Value): unknown {
   const { cell: form } = formOf(spec)
   return form && cell !== null ? form.from(cell) : cell
+}
+
+/** Returns the names of the columns that an expression may read: its words outside of literals. */
+function columnsRead({ derived }: FieldSpec, { fields }: ResourceDefinition): string[] {
+  const texts = `${derived!.sqlite} ${derived!.postgres}`.replace(/'[^']*'/g, "''")
+  const words = new Set(texts.toLowerCase().match(/\b[a-z_]\w*\b(?!\s*\()/g))
+  return tableFields(fields).flatMap(([name]) => (words.has(name) ? name : []))
+}
+
+/**
+ * Returns the function that throws for a derived value that a change sets beyond its field, with
+ * the fields that clients write and the expression reads. A value that stays is no mistake.
+ */
+function derivedValueCheck(
+  definition: ResourceDefinition,
+  derived: readonly (readonly [name: string, spec: FieldSpec])[],
+): (before: AnyRow, after: AnyRow) => void {
+  const { fields } = definition
+  const readers = derived.map(([field, spec]) => {
+    const inputs = columnsRead(spec, definition).filter((name) => fields[name]!.write !== 'never')
+    const members = { [field]: { ...spec, write: 'optional' as const } }
+    return { field, spec, inputs, read: createObjectReader({ members }) }
+  })
+  return (before, after) => {
+    const pointers = new Map<string, FieldError>()
+    for (const { field, spec, inputs, read } of readers) {
+      if (isSameValue(before[field], after[field])) continue
+      const [mistake] = read({ [field]: toJson(spec, after[field]) }).errors
+      if (!mistake) continue
+      const message = `is part of a value that ${mistake.message}`
+      for (const input of inputs.length > 0 ? inputs : [undefined]) {
+        const pointer = input === undefined ? '' : `/${input}`
+        if (!pointers.has(pointer)) pointers.set(pointer, { ...mistake, pointer, message })
+      }
+    }
+    if (pointers.size > 0) throw validationFailure([...pointers.values()])
+  }
 }

@@ -32,8 +32,8 @@ export function eventRecorder(
     row: AnyRow,
     announced?: AnnouncedEvent,
   ): Promise<WrittenRow> => {
+    if (refreshDerived) await refreshDerived(tx, scope, row)
     if (tables?.triggered.has(name)) await readStored(tx, scope, row)
-    else if (refreshDerived) await refreshDerived(tx, scope, row)
     const text = newest.encode(row)
     const event = { collection: name, objectId: row.id as RowId, object: text }
     if (type) await record(tx, scope as Scope, { type, ...event }, announced)

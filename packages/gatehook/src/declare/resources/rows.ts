@@ -2,7 +2,6 @@
  * The changes of a row: create, update, act, remove. Each runs in one transaction with its events,
  * counter and checks (§6.5), in the newest shape.
  */
-
 import { Failure } from '../../kernel/failure.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import { createRowId, type RowId } from '../../kernel/row-id.ts'
@@ -13,6 +12,7 @@ import { timeOf } from '../../platform/storage/transaction-time.ts'
 import { isSameValue } from '../../protocol/fields/forms.ts'
 import { addToTotal } from '../../protocol/lists/counters.ts'
 import { type ComputeRow, rowComputer, storedComputations } from './computed.ts'
+import { derivedFields } from './derived.ts'
 import { ownPrincipalOf, seedPrincipal } from './own-principal.ts'
 import { readChangedValues, readRowChanges, requireNoState } from './own-values.ts'
 import { wordsOf } from './own-words.ts'
@@ -207,7 +207,7 @@ const withReferencesChecked =
  * trip, it inserts the row beside the check of its references. So the creation begins before both.
  */
 function rowInserter(
-  { name, events }: ResourceDefinition,
+  { name, events, fields }: ResourceDefinition,
   { store, checks }: Pick<RowParts, 'store' | 'checks'>,
   recordEvent: ReturnType<typeof eventRecorder>,
   { record }: Pick<RowDeps, 'record'>,
@@ -226,6 +226,7 @@ function rowInserter(
       () => announce(tx, reach),
     )
     row.id = id
+    for (const [field] of derivedFields(fields)) delete row[field] // null until now
     return recordEvent(tx, reach, type, row, announced)
   }
 }
