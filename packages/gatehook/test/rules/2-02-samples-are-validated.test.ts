@@ -75,4 +75,5 @@ test('a scope that resembles one of a resource is a warning', () => {
   const [warning, ...others] = findScopeWarnings(service)
   assert.match(warning!, /^resource tasks: \.action\('close'\): .* Did you mean tasks:write\?$/)
   assert.deepEqual(others, [])
+  assert.deepEqual(findScopeWarnings({ ...service, scopes: ['tasks:wirte'] }), [])
 })

@@ -42,10 +42,10 @@ const suggest = (scope: string, candidates: ReadonlySet<string>): string | undef
 
 /**
  * Returns a sentence per scope of an action, route or event that resembles one of rows: it is
- * probably misspelt.
+ * probably misspelt. One that `service({ scopes })` declares is not.
  */
 export function findScopeWarnings(service: ScopeSource): string[] {
-  const { resources, routes, events = [], externalEvents } = service
+  const { resources, routes, scopes = [], events = [], externalEvents } = service
   const withoutActions = resources.map((definition) => ({ ...definition, actions: [] }))
   const scopesOfRows = listScopes({ resources: withoutActions, routes: [], externalEvents: [] })
   const named = [
@@ -60,7 +60,7 @@ export function findScopeWarnings(service: ScopeSource): string[] {
     ...[...events, ...externalEvents].map(({ type, scope }) => [`event ${type}`, scope] as const),
   ]
   return named.flatMap(([where, scope]) => {
-    const question = scope && suggest(scope, scopesOfRows)
+    const question = scope && !scopes.includes(scope) && suggest(scope, scopesOfRows)
     return question ? [`${where}: no resource has the scope ${scope}. ${question}`] : []
   })
 }
