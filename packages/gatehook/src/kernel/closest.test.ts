@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { closestSentence, findClosest } from './closest.ts'
 
-const candidates = ['PORT', 'HOST', 'TRUST_PROXY', 'WEBHOOK_TIMEOUT_MS', 'RATE_LIMIT']
+const candidates = ['Q', 'PORT', 'HOST', 'TRUST_PROXY', 'WEBHOOK_TIMEOUT_MS', 'RATE_LIMIT']
 
 const rows: [typed: string, meant: string | undefined][] = [
   ['PROT', 'PORT'],
@@ -11,6 +11,8 @@ const rows: [typed: string, meant: string | undefined][] = [
   ['TRUSTED_PROXY', 'TRUST_PROXY'],
   ['WEBHOOK_TIMEOUT', 'WEBHOOK_TIMEOUT_MS'],
   ['FOO', undefined],
+  ['x', undefined],
+  ['q', 'Q'],
   ['API_KEY', undefined],
   ['SERVICE_HOST', undefined],
   ['', undefined],

@@ -34,12 +34,12 @@ function editDistance(from: string, to: string, most: number): number {
 
 /**
  * Returns the closest candidate. At most a quarter of the letters may differ (one in a short word),
- * and at most three.
+ * and at most three. A word of one letter resembles itself only.
  */
 export function findClosest(word: string, candidates: readonly string[]): string | undefined {
   const lower = word.toLowerCase()
   let best: string | undefined
-  let least = Math.min(3, Math.ceil(word.length / 4)) + 1
+  let least = Math.min(3, Math.ceil(word.length / 4), Math.max(0, word.length - 1)) + 1
   for (const candidate of candidates) {
     // The distance is at least the difference in length, which bounds the work for a long word.
     if (candidate === '' || Math.abs(word.length - candidate.length) >= least) continue
