@@ -191,7 +191,8 @@ async function enqueueRequested(
   const isSignUp = kind === 'sign_up' || kind === 'sign_up_again'
   const queue = isSignUp ? 'stranger_mail' : 'mail'
   if (await outbox.isFull(tx, queue)) {
-    throw new Failure('overloaded', undefined, { headers: { 'retry-after': '60' } })
+    const detail = `the queue ${queue} of mail is full`
+    throw new Failure('overloaded', undefined, { headers: { 'retry-after': '60' }, detail })
   }
   const job = kind === 'password_reset' && !hasAccount ? 'stranger_mail' : queue
   if (job !== queue && (await outbox.isFull(tx, job))) return

@@ -60,7 +60,8 @@ export function createHashQueue(options: HashQueueOptions): HashQueue {
   const reject = (entry: WaitingHash) => {
     waiting.delete(entry)
     const headers = { 'retry-after': String(RETRY_AFTER_S) }
-    entry.reject(new Failure('overloaded', undefined, { headers }))
+    const detail = `${waiting.size + 1} password hashes wait for ${concurrency} at a time`
+    entry.reject(new Failure('overloaded', undefined, { headers, detail }))
   }
   const rejectExpired = () => {
     const sinceMs = elapsedMs() - MAX_WAIT_MS
