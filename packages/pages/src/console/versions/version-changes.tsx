@@ -52,8 +52,10 @@ function ChangeWords({ resource, renamed, before, after }: Change) {
 function replaced(resource: string, before: readonly string[], after: readonly string[]) {
   const isSame = before.join() === after.join()
   if (isSame) return <Words key="same" resource={resource} old={before} verb="changed" now={[]} />
-  if (before.length === 0)
-    return <Words key="new" resource={resource} old={after} verb="is new" now={[]} />
+  if (before.length === 0) {
+    const verb = after.length === 1 ? 'is new' : 'are new'
+    return <Words key="new" resource={resource} old={after} verb={verb} now={[]} />
+  }
   const verb = after.length === 0 ? 'left' : 'became'
   return <Words key="other" resource={resource} old={before} verb={verb} now={after} />
 }
