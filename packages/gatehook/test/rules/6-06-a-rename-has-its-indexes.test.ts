@@ -22,6 +22,7 @@ interface Declared {
   readonly unique?: string[][]
   readonly search?: string[]
   readonly computed?: string
+  readonly softDelete?: boolean
 }
 
 /** The declaration of each kind of index of a column. */
@@ -60,6 +61,11 @@ const kinds: Readonly<Record<string, (name: string) => Declared>> = {
     fields: { size: f.int(), [name]: f.computed(f.string()) },
     computed: name,
   }),
+  'rows that can be restored': (name) => ({
+    fields: { [name]: f.string().max(40), size: f.int() },
+    list: { filter: [name], sort: ['size', [name, 'size']] },
+    softDelete: true,
+  }),
   'two fields': (name) => ({
     fields: { [name]: f.string().max(40), [`${name}_size`]: f.int() },
     list: { filter: [name, `${name}_size`] },
@@ -75,7 +81,7 @@ interface Release {
 const access = { read: 'r', create: 'w', update: 'w', delete: 'w' } as const
 
 function declare(
-  { fields, list = {}, unique = [], search = [], computed }: Declared,
+  { fields, list = {}, unique = [], search = [], computed, softDelete = false }: Declared,
   { migrations = [], retired = [] }: Release = {},
   before = '',
 ): Service {
@@ -93,6 +99,7 @@ function declare(
     unique,
     search,
     retired,
+    softDelete,
   }
   const plain = resource('tools', options as never)
   const tools = computed ? plain.compute(computed as never, (() => 'x') as never) : plain
@@ -112,6 +119,7 @@ function renameOf(kind: (name: string) => Declared) {
   const { mend } = check(declare(kind('code')).definition, lock)
   const [stub] = mend!.stubs
   const [recipe] = mend!.migrations
+  assert.doesNotMatch(recipe?.rename ?? '', /_by_(?!\w)/, 'an index has columns')
   const read = (text = ''): MigrationOptions[] => new Function(`return [${text}]`)()
   const release = (migrations: MigrationOptions[], retired: string[] = []) =>
     declare(kind('code'), { migrations, retired }, stub!.code)

@@ -65,6 +65,8 @@ export function nameOfIndex(
   nameOf: (column: string) => string,
 ): string {
   const names = columns.filter((name) => name !== 'scope' && name !== 'id')
+  const all = names.flatMap((name) => [name, unfoldedColumn(name)])
+  if (all.every((name) => nameOf(name) === name)) return current
   if (where !== undefined) {
     return where === LIVE_ROWS ? liveIndexName(table, ...names.map(nameOf)) : current
   }
