@@ -28,7 +28,10 @@ interface ExportDeps {
   readonly monitoring: Reader
 }
 
-/** Audits the export, and returns its lines, several in a text. Throws 404. */
+/**
+ * Audits the export, and returns its lines: several in a text, or none, so that a reader that has
+ * left ends it between two pages. Throws 404.
+ */
 export type ExportCustomer = (id: string, actor: Actor) => Promise<AsyncIterable<string>>
 
 export function createCustomerExport({
@@ -65,7 +68,7 @@ async function* readLines(
         const row = Object.fromEntries(columns.map((name, at) => [name, cells[at]!]))
         text += `${JSON.stringify({ table: table.name, row: exportedRow(table, row) })}\n`
       }
-      if (text !== '') yield text
+      yield text
       position = page.next
       await nextTick() // other requests run between two pages
     }

@@ -36,7 +36,10 @@ interface PersonExportDeps
   readonly directory: Directory
 }
 
-/** Audits the export, and returns its lines, several in a text. Throws 404. */
+/**
+ * Audits the export, and returns its lines: several in a text, or none, so that a reader that has
+ * left ends it between two pages. Throws 404.
+ */
 export type ExportPerson = (id: number, actor: Actor) => Promise<AsyncIterable<string>>
 
 export function createPersonExport(deps: PersonExportDeps): ExportPerson {
@@ -52,6 +55,9 @@ export function createPersonExport(deps: PersonExportDeps): ExportPerson {
   }
 }
 
+/** Text of rows between two turns of other requests. */
+const TURN_CHARACTERS = 65_536
+
 const line = (table: string, row: object): string => `${JSON.stringify({ table, row })}\n`
 
 async function* readLines(
@@ -62,10 +68,17 @@ async function* readLines(
   for (const { table, list, read } of personal.rows) {
     for (let after: Value | undefined; ; ) {
       const ids = await list(db, person, after, SLICE_ROWS)
+      let text = ''
       for (const id of ids) {
         const row = await read(db, person, id)
-        if (row) yield line(table, row)
+        if (row) text += line(table, row)
+        if (text.length < TURN_CHARACTERS) continue
+        yield text
+        text = ''
+        await nextTick()
       }
+      yield text
+      await nextTick() // other requests run between two pages
       if (ids.length < SLICE_ROWS) break
       after = ids.at(-1)!
     }
@@ -88,11 +101,11 @@ async function* readLines(
       const page = await pages(position)
       let text = ''
       for (const row of page.rows) {
+        await nextTick() // its texts have up to 256 KiB
         if (await isOf(table, row)) text += line(table.name, exportedRow(table, row, trace.id))
       }
-      if (text !== '') yield text
+      yield text
       position = page.next
-      await nextTick() // other requests run between two pages
     }
   }
 }

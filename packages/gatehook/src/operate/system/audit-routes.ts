@@ -3,7 +3,7 @@
  * hash chain after its commit, and its place there, `seq`, has no gap. So a reader that continues
  * after the last `seq` misses no row, even one that committed late.
  */
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promises'
 import { readEnd } from '../../history/audit/chain-store.ts'
 import {
   auditCollection,
@@ -97,6 +97,7 @@ async function sendEntries(
       const text = messages.length === 0 ? ': still here\n\n' : messages.join('')
       if (!out.write(text)) await out.drained()
     }
+    await nextTick() // other requests run between two batches
     if (messages.length === BATCH_ROWS) continue
     await delay(POLL_MS, undefined, { signal: out.closed, ref: false }).catch(() => undefined)
   }

@@ -12,7 +12,7 @@ export async function sendParts(parts: AsyncIterable<string>, out: Stream): Prom
   try {
     for await (const part of parts) {
       if (out.closed.aborted) return cut()
-      if (!out.write(part)) await out.drained()
+      if (part !== '' && !out.write(part)) await out.drained()
     }
     if (out.closed.aborted) return cut()
     out.end()
