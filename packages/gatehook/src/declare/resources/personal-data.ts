@@ -23,6 +23,7 @@ import { ownerPathOf, owningField, wholeScope } from './ownership.ts'
 import { erasedFields, erasedMembers, namesToErase, personalNames } from './personal-fields.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import { rowDecoder } from './shape.ts'
+import { DELETED_FIELD, LIVE_ROWS } from './soft-deletion.ts'
 import { stampFields } from './stamps.ts'
 import { parseWire, toWire } from './validate.ts'
 
@@ -57,16 +58,22 @@ interface PersonalEvent extends PersonalObject {
   readonly shape: string
 }
 
+interface PersonRow {
+  readonly id: RowId
+  /** The instant of its deletion, or null, and the id. */
+  readonly place: readonly Value[]
+}
+
 /** The rows of persons in one resource. */
 interface PersonalRows {
   readonly table: string
-  /** Returns the ids of the person's rows after one, deleted rows included. */
+  /** Returns the person's rows after a place: those that are not deleted, then deleted ones. */
   list(
     reader: Reader,
     person: PersonPlace,
-    after: Value | undefined,
+    after: readonly Value[] | undefined,
     limit: number,
-  ): Promise<RowId[]>
+  ): Promise<readonly PersonRow[]>
   /** Returns the row, without secret fields. */
   read(reader: Reader, person: PersonPlace, id: RowId): Promise<AnyRow | undefined>
   /** Erases the row; returns whether it changed. */
@@ -271,11 +278,20 @@ function rowsOf(
   { definition, rows }: CatalogEntry,
   keys: MacKeys,
 ): PersonalRows {
-  const { name, fields } = definition
+  const { name, fields, softDeletion } = definition
   const owned = ownedRows(definition, service.resources)
-  const selection = `SELECT id FROM ${name} WHERE scope = ? AND ${owned.sql}`
-  const first = prepareStatement(`${selection} ORDER BY id LIMIT ?`)
-  const next = prepareStatement(`${selection} AND id > ? ORDER BY id LIMIT ?`)
+  const selection = `FROM ${name} WHERE scope = ? AND ${owned.sql}`
+  const live = softDeletion ? ` AND ${LIVE_ROWS}` : ''
+  const selectLive = prepareStatement(
+    `SELECT NULL, id ${selection}${live} AND id > ? ORDER BY id LIMIT ?`,
+  )
+  // The index of the owner has the deletion before the id. In the order of the id, SQLite would
+  // pass all rows of the customer.
+  const selectDeleted = prepareStatement(
+    `SELECT ${DELETED_FIELD}, id ${selection} AND ${DELETED_FIELD} IS NOT NULL
+      AND (${DELETED_FIELD}, id) > (?, ?) ORDER BY ${DELETED_FIELD}, id LIMIT ?`,
+  )
+  const lowestId = fields.id!.idPrefix === undefined ? 0 : ''
   const decode = rowDecoder(definition)
   const selectionFor = (database: DatabaseName) =>
     `SELECT ${selectTerms(columnFields(fields), database)} FROM ${name} WHERE scope = ? AND id = ?`
@@ -284,8 +300,15 @@ function rowsOf(
     table: name,
     async list(reader, person, after, limit) {
       const values = [person.scope, ...owned.valuesFor(person)]
-      const page = after === undefined ? first([...values, limit]) : next([...values, after, limit])
-      return (await reader.arrays(page)).map(([id]) => id as RowId)
+      const [deletedAt = null, id = lowestId] = after ?? []
+      const places =
+        deletedAt === null ? await reader.arrays(selectLive([...values, id, limit])) : []
+      const left = limit - places.length
+      if (softDeletion && left > 0) {
+        const from = deletedAt === null ? [0, lowestId] : [deletedAt, id]
+        places.push(...(await reader.arrays(selectDeleted([...values, ...from, left]))))
+      }
+      return places.map((place) => ({ id: place[1] as RowId, place }))
     },
     async read(reader, { scope }, id) {
       const [cells] = await reader.arrays(select([scope, id]))

@@ -23,7 +23,7 @@ import type {
   WrittenRow,
 } from './row-changes.ts'
 import type { RowChecks } from './row-checks.ts'
-import type { RowReference } from './row-references.ts'
+import type { ReferrerPlace, RowReference } from './row-references.ts'
 import { DELETED_FIELD } from './soft-deletion.ts'
 import { stampFields } from './stamps.ts'
 import type { RowStore } from './store.ts'
@@ -211,18 +211,19 @@ function referrerRelease({ name }: ResourceDefinition, { rowsOf, resources }: Ro
       const release = async (isDeleted: boolean) => {
         const { field, inner } = referrer
         const reference = { field, inner, id, isDeleted }
-        const next = (after?: RowId) => store.findReferenceTo(tx, reach.scope, reference, after)
-        const find = async (after?: RowId) => {
+        const next = (after?: ReferrerPlace) =>
+          store.findReferenceTo(tx, reach.scope, reference, after)
+        const find = async (after?: ReferrerPlace) => {
           const other = await next(after)
           // Its own reference ends with the row.
-          return other === id && isOwn ? next(other) : other
+          return other?.id === id && isOwn ? next(other) : other
         }
         let other = await find()
         if (other !== undefined && referrer.effect !== 'restrict') {
           await requireSpace(tx, reach.scope, referrer, reference)
         }
         while (other !== undefined) {
-          const row = { reach: all, id: other, actor, cascade }
+          const row = { reach: all, id: other.id, actor, cascade }
           await (isDeleted ? releaseDeleted : releaseLive)(tx, referrer, row, id)
           // The search continues after the row, because an index still has its entry. At the end it
           // begins again: a rule may have changed rows before.

@@ -19,6 +19,13 @@ export interface RowReference {
   readonly isDeleted: boolean
 }
 
+/** A row that refers to another one, in the order of the search. */
+export interface ReferrerPlace {
+  readonly id: RowId
+  /** Of a row that is marked as deleted. */
+  readonly deletedAt?: number
+}
+
 type ReferenceSizes = Required<Omit<ChangeCost, 'deliveries'>>
 
 export interface RowReferences {
@@ -27,13 +34,16 @@ export interface RowReferences {
    * and reads none of them. It counts one row, or word, more than the budget has left at most.
    */
   measureReferences(tx: Tx, scope: number, reference: RowReference): Promise<ReferenceSizes>
-  /** Returns the lowest id above `after`, or of all, among the rows that refer to a row. */
+  /**
+   * Returns the first row after `after`, or of all, among the rows that refer to a row. Their order
+   * is that of the id, or of the deletion.
+   */
   findReferenceTo(
     reader: Reader,
     scope: number,
     reference: RowReference,
-    after?: RowId,
-  ): Promise<RowId | undefined>
+    after?: ReferrerPlace,
+  ): Promise<ReferrerPlace | undefined>
 }
 
 export function createRowReferences(definition: ResourceDefinition): RowReferences {
@@ -75,13 +85,21 @@ export function createRowReferences(definition: ResourceDefinition): RowReferenc
     },
     async findReferenceTo(reader, scope, reference, after) {
       if (reference.isDeleted && !softDeletion) return undefined
+      // The index of the reference has the deletion before the id. In the order of the id, SQLite
+      // would pass all rows of the customer.
+      const isMarked = reference.isDeleted && !reference.inner
       const statement = queryOf(keyOf(reference), () => {
         const id = reference.inner ? 'words.id' : 'id'
-        return `SELECT ${id} ${referringRows(reference)} AND ${id} > ? ORDER BY ${id} LIMIT 1`
+        const rows = referringRows(reference)
+        if (!isMarked) return `SELECT ${id} ${rows} AND ${id} > ? ORDER BY ${id} LIMIT 1`
+        return `SELECT id, ${DELETED_FIELD} ${rows} AND (${DELETED_FIELD}, id) > (?, ?)
+          ORDER BY ${DELETED_FIELD}, id LIMIT 1`
       })
-      const values = [scope, wordOrId(reference), after ?? lowestId]
-      const row = await reader.get<{ id: RowId }>(statement(values))
-      return row?.id
+      const place = [...(isMarked ? [after?.deletedAt ?? 0] : []), after?.id ?? lowestId]
+      const [row] = await reader.arrays(statement([scope, wordOrId(reference), ...place]))
+      if (!row) return undefined
+      const id = row[0] as RowId
+      return isMarked ? { id, deletedAt: Number(row[1]) } : { id }
     },
   }
 }

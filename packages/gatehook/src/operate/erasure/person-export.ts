@@ -66,10 +66,10 @@ async function* readLines(
   customer: string,
 ): AsyncGenerator<string> {
   for (const { table, list, read } of personal.rows) {
-    for (let after: Value | undefined; ; ) {
-      const ids = await list(db, person, after, SLICE_ROWS)
+    for (let after: readonly Value[] | undefined; ; ) {
+      const rows = await list(db, person, after, SLICE_ROWS)
       let text = ''
-      for (const id of ids) {
+      for (const { id } of rows) {
         const row = await read(db, person, id)
         if (row) text += line(table, row)
         if (text.length < TURN_CHARACTERS) continue
@@ -79,8 +79,8 @@ async function* readLines(
       }
       yield text
       await nextTick() // other requests run between two pages
-      if (ids.length < SLICE_ROWS) break
-      after = ids.at(-1)!
+      if (rows.length < SLICE_ROWS) break
+      after = rows.at(-1)!.place
     }
   }
   // Without values: rows of others can mention the person.

@@ -154,11 +154,11 @@ const ownedStep = (
   visit: (id: RowId) => Promise<boolean>,
 ): WalkStep => ({
   name: table,
-  async slice({ after: [last] = [] }) {
-    const ids = await list(db, person, last, SLICE_ROWS)
+  async slice({ after }) {
+    const rows = await list(db, person, after, SLICE_ROWS)
     let changed = 0
-    for (const id of ids) if (await visit(id)) changed += 1
-    const next = ids.length < SLICE_ROWS ? undefined : { owner: 0, after: [ids.at(-1)!] }
+    for (const { id } of rows) if (await visit(id)) changed += 1
+    const next = rows.length < SLICE_ROWS ? undefined : { owner: 0, after: rows.at(-1)!.place }
     return { changed, next }
   },
 })
