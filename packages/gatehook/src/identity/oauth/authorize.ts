@@ -8,6 +8,7 @@
  */
 
 import { Failure } from '../../kernel/failure.ts'
+import type { Tx } from '../../platform/storage/database.ts'
 import { type Answer, type Call, type Route, route } from '../../protocol/http/call.ts'
 import { implement } from '../../protocol/http/operation.ts'
 import { findCustomer } from '../access/store.ts'
@@ -31,7 +32,7 @@ import { admits } from './client.ts'
 import { holdClientAt, storeDocumentClient } from './client-store.ts'
 import { describeClient, describeMismatch } from './client-words.ts'
 import { coveredScopes, descriptionOf } from './consent.ts'
-import { findConsent } from './consent-store.ts'
+import { findConsent, lockConsent } from './consent-store.ts'
 import type { FormTicket } from './form-ticket.ts'
 import { asOauthError, OauthError, type OauthErrorCode } from './oauth-error.ts'
 import { oauthOperations } from './operations.ts'
@@ -160,10 +161,16 @@ async function authorizePerson(
     return redirectError(deps, request, 'access_denied', 'The person has none of these scopes.')
   }
   const key = { scope: person.scope, owner: person.id, clientId: client.id }
-  const consentedScopes = coveredScopes(await findConsent(deps.db, key), client, redirectUri)
-  const hasConsent = consentedScopes && scopes.every((scope) => consentedScopes.includes(scope))
-  if (hasConsent && isAuthenticated(redirectUri) && !prompt.has('consent')) {
-    return grantCode(deps, request, person, scopes)
+  const covers = (consent: Awaited<ReturnType<typeof findConsent>>) => {
+    const consented = coveredScopes(consent, client, redirectUri)
+    return consented !== undefined && scopes.every((scope) => consented.includes(scope))
+  }
+  const isSufficient = isAuthenticated(redirectUri) && !prompt.has('consent')
+  if (isSufficient && covers(await findConsent(deps.db, key))) {
+    const answer = await grantCode(deps, request, person, scopes, async (tx) =>
+      covers(await lockConsent(tx, key)),
+    )
+    if (answer) return answer
   }
   if (isSilent) return redirectError(deps, request, 'consent_required', 'The person must consent.')
   const description = descriptionOf(client)
@@ -219,7 +226,13 @@ async function submitConsent(deps: AuthorizeDeps, call: Call): Promise<Answer> {
   }
   if (!admits(visit.request.client, person)) return expiredPage()
   const scopes = intersectScopes(consent.scopes, visit.request.scopes, person.scopes)
-  return grantCode(deps, visit.request, person, scopes, { call, scopes: consent.scopes })
+  const { client, redirectUri } = visit.request
+  const submitted = { call, scopes: consent.scopes, person, client, redirectUri }
+  const answer = await grantCode(deps, visit.request, person, scopes, async (tx) => {
+    await storeConsent(tx, submitted, deps)
+    return true
+  })
+  return answer!
 }
 
 /**
@@ -257,20 +270,17 @@ const expiredPage = (): Answer =>
     message: 'Go back to the application and start again. Nothing was sent to it.',
   })
 
-/** The scopes that a person allowed on the consent page, and the request that did. */
-interface ConsentSubmission {
-  readonly call: Call
-  readonly scopes: readonly string[]
-}
-
-/** Stores a code and a new consent in one transaction, and redirects to the client. */
+/**
+ * Stores a code in the transaction of `consent`, which stores a new consent or locks an earlier
+ * one, and redirects to the client. Returns undefined if the earlier one was revoked since.
+ */
 async function grantCode(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
   person: SignedInPerson,
   scopes: readonly string[],
-  submission?: ConsentSubmission,
-): Promise<Answer> {
+  consent: (tx: Tx) => Promise<boolean>,
+): Promise<Answer | undefined> {
   const { client, redirectUri, challenge, audience, nonce } = request
   const { scope, subject, revision, authenticatedAt } = person
   const code = await deps.db.write(async (tx) => {
@@ -278,13 +288,11 @@ async function grantCode(
     if (!(await holdClientAt(tx, client.id, redirectUri))) {
       throw new Failure('invalid_request', 'The application or its redirect URI was deleted.')
     }
-    if (submission) {
-      await storeConsent(tx, { ...submission, person, client, redirectUri }, deps)
-    }
+    if (!(await consent(tx))) return undefined
     const grant = { clientId: client.id, scope, subject, redirectUri, challenge, scopes, audience }
     return issueCode(tx, { ...grant, revision, authenticatedAt, nonce }, deps)
   })
-  return redirect(responseUri(request, deps.issuer(), { code }))
+  return code === undefined ? undefined : redirect(responseUri(request, deps.issuer(), { code }))
 }
 
 const redirectError = (

@@ -21,10 +21,11 @@ export async function revokeConsent(
   actor: Actor,
 ): Promise<void> {
   await deps.db.write(async (tx) => {
-    // Codes first: a concurrent exchange has then either failed or stored its session.
+    // The consent first: a concurrent request for a code has then either failed or stored it.
+    const consents = await deleteConsent(tx, { scope, owner: Number(subject), clientId })
+    // Codes before sessions: a concurrent exchange has then either failed or stored its session.
     await deleteCodes(tx, scope, subject, clientId)
     await deleteDeviceGrants(tx, scope, subject, clientId)
-    const consents = await deleteConsent(tx, { scope, owner: Number(subject), clientId })
     const sessions = await deps.tokens.revokeSessionsAtClient(tx, scope, subject, clientId)
     if (consents === 0 && sessions === 0) throw new Failure('not_found')
     const entry = { actor, action: 'consent.revoke', target: clientId, scope }

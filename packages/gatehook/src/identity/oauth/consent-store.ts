@@ -1,6 +1,6 @@
 /** SQL of consents: the scopes that a person granted to a client (§5.2). */
 import type { Scope } from '../../kernel/principal.ts'
-import type { Reader, Tx } from '../../platform/storage/database.ts'
+import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { sql } from '../../platform/storage/sql.ts'
 
 interface ConsentKey {
@@ -23,20 +23,28 @@ export interface ConsentRedirects {
   readonly scopes: Readonly<Record<string, readonly string[]>>
 }
 
+const selectConsent = ({ scope, owner, clientId }: ConsentKey) =>
+  sql`SELECT scopes, redirects FROM gh_consents
+    WHERE scope = ${scope} AND owner = ${owner} AND client_id = ${clientId}`
+
 const readRedirects = (stored: string | null): ConsentRedirects | undefined =>
   stored === null ? undefined : JSON.parse(stored)
 
+type GivenScopes = Pick<Consent, 'scopes' | 'redirects'>
+
+const readConsent = (row: Row | undefined): GivenScopes | undefined =>
+  row && {
+    scopes: String(row.scopes).split(' ').filter(Boolean),
+    redirects: readRedirects(row.redirects as string | null),
+  }
+
 /** Returns the scopes of a consent; undefined if there is none. */
-export async function findConsent(
-  from: Reader,
-  key: ConsentKey,
-): Promise<Pick<Consent, 'scopes' | 'redirects'> | undefined> {
-  const row = await from.get(sql`SELECT scopes, redirects FROM gh_consents
-    WHERE scope = ${key.scope} AND owner = ${key.owner} AND client_id = ${key.clientId}`)
-  if (!row) return undefined
-  const scopes = String(row.scopes).split(' ').filter(Boolean)
-  return { scopes, redirects: readRedirects(row.redirects) }
-}
+export const findConsent = async (from: Reader, key: ConsentKey) =>
+  readConsent(await from.get(selectConsent(key)))
+
+/** Returns the scopes of a consent, which nobody changes or revokes in this transaction. */
+export const lockConsent = async (tx: Tx, key: ConsentKey) =>
+  readConsent(await tx.lock(selectConsent(key)))
 
 /** Returns the scope in which a person consented to a client. */
 export const findConsentScope = async (

@@ -12,7 +12,7 @@ import type { Audiences } from '../tokens/audience.ts'
 import type { OauthClient } from './client.ts'
 import type { ClientCache } from './client-cache.ts'
 import { extendConsent } from './consent.ts'
-import { findConsent, upsertConsent } from './consent-store.ts'
+import { lockConsent, upsertConsent } from './consent-store.ts'
 import type { FormTickets } from './form-ticket.ts'
 import { OauthError } from './oauth-error.ts'
 import type { AuthorizationLifetimes } from './pages.ts'
@@ -74,7 +74,7 @@ export async function storeConsent(
 ): Promise<void> {
   const { scope, id: owner, subject, name } = person
   const key = { scope, owner, clientId: client.id }
-  const consent = extendConsent(await findConsent(tx, key), client, redirectUri, scopes)
+  const consent = extendConsent(await lockConsent(tx, key), client, redirectUri, scopes)
   await upsertConsent(tx, { ...key, clientName: client.name, ...consent }, audit.clock.now())
   const actor = actorOf(call, { kind: 'person', id: subject, name, scope })
   const detail = { client_name: client.name, scopes }
