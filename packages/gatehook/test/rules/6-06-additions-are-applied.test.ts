@@ -255,3 +255,40 @@ eachDatabase('a move preserves the way back to the previous declaration', async 
   await copyAdditions(source, target)
   assert.deepEqual(await start(target, notes(base)), [])
 })
+
+eachDatabase('a start without softDelete names the deletion of marked rows', async (db) => {
+  await migrateEngine(db, { clock: wallClock })
+  const wiki = (softDelete: boolean, migrations: MigrationOptions[] = []) =>
+    service({
+      name: 'n',
+      versions: { v1: { released: '2026-01-01' } },
+      resources: [
+        resource('notes', {
+          fields: { id: f.id(), text: f.string() },
+          list: { filter: [], sort: ['id'] },
+          access,
+          events: [],
+          softDelete,
+        }),
+      ],
+      migrations,
+    })
+  await start(db, wiki(true))
+  await db.write((tx) =>
+    tx.run(sql`INSERT INTO notes (scope, text, deleted_at) VALUES (2, 'a', NULL), (2, 'b', 7)`),
+  )
+  let advice = ''
+  await assert.rejects(start(db, wiki(false)), ({ message }: Error) => {
+    advice = message
+    return /after the rows that refer to them/.test(message)
+  })
+  const [remove] = /DELETE FROM notes WHERE deleted_at IS NOT NULL/.exec(advice)!
+  const [drop] = /ALTER TABLE notes DROP COLUMN deleted_at/.exec(advice)!
+  const indexes = ['notes_by_deleted_at', 'notes_live_by_id', 'notes_deleted']
+  const dropped = indexes.map((name) => `DROP INDEX ${name}`)
+  const migration = { number: 1, name: 'rows are deleted for good', table: 'notes' }
+  const statements = [remove, ...dropped, drop].join('; ')
+  await start(db, wiki(false, [{ ...migration, sql: statements }]))
+  assert.deepEqual({ ...(await row(db)) }, { id: 1, scope: 2, text: 'a' })
+  assert.equal((await db.all(sql`SELECT id FROM notes`)).length, 1)
+})

@@ -9,6 +9,7 @@ import { foldedColumn } from '../../protocol/fields/folding.ts'
 import { columnType } from './column-types.ts'
 import { indexOfExpressions, isEarlierExpression } from './derived.ts'
 import type { ResourceDefinition } from './resource.ts'
+import { DELETED_FIELD } from './soft-deletion.ts'
 import {
   columnSql,
   createIndex,
@@ -101,10 +102,16 @@ const rejectNewColumn = (table: string, name: string, sql: string): string =>
   `${table}.${name} is new and has no default for existing rows. ` +
   `Write: ALTER TABLE ${table} ADD COLUMN ${sql} DEFAULT <their value>`
 
-const rejectRemovedColumn = (table: string, name: string): string =>
-  `${table}.${name} holds data and is no longer declared. ` +
-  `Write: ALTER TABLE ${table} DROP COLUMN ${name}, its indexes first (DROP INDEX), ` +
-  `or, for another name: ALTER TABLE ${table} RENAME COLUMN ${name} TO <name>`
+const rejectRemovedColumn = (table: string, name: string): string => {
+  const drop = `ALTER TABLE ${table} DROP COLUMN ${name}, its indexes first (DROP INDEX)`
+  // Without the column, rows that are marked as deleted would be in lists, but not in totals.
+  return name === DELETED_FIELD
+    ? `${table}.${name} marks deleted rows, and softDelete is no longer declared. Write: ` +
+        `DELETE FROM ${table} WHERE ${name} IS NOT NULL, after the rows that refer to them; ` +
+        `then ${drop}`
+    : `${table}.${name} holds data and is no longer declared. Write: ${drop}, ` +
+        `or, for another name: ALTER TABLE ${table} RENAME COLUMN ${name} TO <name>`
+}
 
 const rejectNewUnique = (table: string, index: TableIndex): string =>
   `${table}: ${index.name} is new, and existing rows may violate it. ` +
