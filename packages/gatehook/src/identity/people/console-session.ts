@@ -100,7 +100,8 @@ function enrolmentRoutes(deps: ConsoleDeps, requireSession: RequireSession): Rou
     return {
       cookies: [sessionCookie(call, token, SESSION_LIFE_MS)],
       elevate: async (tx: Tx, operator: string): Promise<void> => {
-        await store.elevateSession(tx, session.id, operator, sha256(token))
+        const isElevated = await store.elevateSession(tx, session.id, operator, sha256(token))
+        if (!isElevated) throw new Failure('unauthorized', 'The session has ended since.')
       },
     }
   }
@@ -176,6 +177,7 @@ const toPrincipal = (row: store.ConsoleSessionRow): Principal => ({
   scope: scopeOf(row.customer_no, 'live'),
   kind: 'operator',
   subject: row.operator ?? row.link!,
+  sessionId: row.id,
   ...(row.email !== null && { name: row.email }),
   scopes: new Set([ADMIN_SCOPE]),
   // A session without an operator creates the first one.

@@ -13,6 +13,7 @@ import { readCookie, setCookie } from '../../protocol/http/cookies.ts'
 import type { Administration } from '../access/administration.ts'
 import type { VerifyPassword } from './login.ts'
 import { INSTALLATION } from './namespace.ts'
+import { lockActiveOperator } from './operator-access.ts'
 import * as store from './operator-store.ts'
 import type { SignInClient } from './recognized-clients.ts'
 import type { SecondFactor } from './second-factor.ts'
@@ -58,12 +59,16 @@ export interface ConsoleSignIn {
   }
 }
 
-/** Returns the function that opens a session in a transaction, and ends that of the browser. */
+/**
+ * Returns the function that opens a session in a transaction, and ends that of the browser. It
+ * locks the operator, so that the end of an access sees the session, or the sign-in sees that end.
+ */
 export const createSessionOpener =
   ({ admin, passwords }: Pick<SignInDeps, 'admin' | 'passwords'>) =>
   async (tx: Tx, call: Call, session: ConsoleSignIn) => {
     const { operator, link, email, isVerified, provider } = session
     const { clock, random } = admin
+    if (operator !== null) await lockActiveOperator(tx, operator, invalidCredentials)
     const now = clock.now()
     const token = random.bytes(TOKEN_BYTES).toString('base64url')
     const hash = sha256(token)
@@ -115,7 +120,11 @@ export function createSignIn(deps: SignInDeps) {
   const signInByLink = (call: Call, token: string) => {
     requirePasswords(deps)
     return db.write(async (tx) => {
-      const link = await store.takeLink(tx, sha256(token), clock.now())
+      const hash = sha256(token)
+      const named = await store.findOperatorOfLink(tx, hash)
+      // Before the link: the end of an access locks the operator first, too.
+      if (named !== undefined) await lockActiveOperator(tx, named, invalidCredentials)
+      const link = await store.takeLink(tx, hash, clock.now())
       if (!link) {
         const message = 'The link was used before or has expired: gatehook operators link.'
         throw new Failure('invalid_credentials', message)
@@ -144,9 +153,9 @@ export function createSignIn(deps: SignInDeps) {
     const operator = await verifyPassword(accounts, email, password, client)
     return db.write(async (tx) => {
       const current = await store.lockOperator(tx, operator.folded)
-      if (current?.password !== operator.password || current.disabled !== 0) {
-        throw invalidCredentials()
-      }
+      // The password, or the second factor, was set or removed since it was verified.
+      const isSame = current?.password === operator.password
+      if (!isSame || (current.totp !== null) !== isVerified) throw invalidCredentials()
       return openSession(tx, call, {
         operator: operator.id,
         link: null,

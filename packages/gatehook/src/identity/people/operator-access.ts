@@ -1,7 +1,42 @@
-/** Ends what an operator has open: sessions and links of the console, and those of the portal. */
+/**
+ * Opens and ends the access of an operator: sessions and links of the console, and those of the
+ * portal. Both lock the operator first, so that of two at once one sees the other.
+ */
+import { Failure } from '../../kernel/failure.ts'
+import { hasRole, type Principal } from '../../kernel/principal.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { Administration } from '../access/administration.ts'
 import * as store from './operator-store.ts'
+
+/** Locks an operator who opens something. Throws the failure for one who is disabled or unknown. */
+export async function lockActiveOperator(
+  tx: Tx,
+  operator: string,
+  refusal: () => Failure,
+): Promise<store.OperatorRow> {
+  const row = await store.lockOperatorById(tx, operator)
+  if (row?.disabled !== 0) throw refusal()
+  return row
+}
+
+/**
+ * Locks the operator of a request, who creates what has its authority. Returns its id, and null for
+ * another caller. Throws 401 for an operator who was disabled or lost its role since the request
+ * began, or whose session has ended.
+ */
+export async function lockActingOperator(
+  tx: Tx,
+  { kind, subject, role, sessionId }: Principal,
+): Promise<string | null> {
+  if (kind !== 'operator') return null
+  const lost = () =>
+    new Failure('unauthorized', 'The operator lost rights since the request began.')
+  // The session of a first link has no operator, and no role.
+  if (role !== undefined && !hasRole(await lockActiveOperator(tx, subject, lost), role))
+    throw lost()
+  if (sessionId !== undefined && !(await store.hasSession(tx, sessionId))) throw lost()
+  return subject
+}
 
 /**
  * Ends all sessions of an operator, and deletes its links, also those to the portal. Returns their
@@ -12,6 +47,7 @@ export async function endOperatorAccess(
   tx: Tx,
   operator: string,
 ): Promise<number> {
+  await store.lockOperatorById(tx, operator)
   const sessions = await store.deleteSessions(tx, operator)
   const links = await store.deleteLinks(tx, operator)
   return sessions + links + ((await endPortalAccessOf?.(tx, operator)) ?? 0)
@@ -26,9 +62,11 @@ export async function endSessionOfOperator(
   tx: Tx,
   id: string,
 ): Promise<boolean> {
-  const session = await store.deleteSessionById(tx, id)
-  if (session?.operator != null) await endPortalAccessOf?.(tx, session.operator)
-  return session !== undefined
+  const operator = await store.findOperatorOfSession(tx, id)
+  if (operator !== undefined) await store.lockOperatorById(tx, operator)
+  if (!(await store.deleteSessionById(tx, id))) return false
+  if (operator !== undefined) await endPortalAccessOf?.(tx, operator)
+  return true
 }
 
 /** Ends the other sessions of an operator, and the links and sessions of the portal. */
@@ -37,6 +75,7 @@ export async function endOtherSessions(
   tx: Tx,
   { operator, id }: { readonly operator: string; readonly id: string },
 ): Promise<void> {
+  await store.lockOperatorById(tx, operator)
   await store.deleteOtherSessions(tx, operator, id)
   await endPortalAccessOf?.(tx, operator)
 }

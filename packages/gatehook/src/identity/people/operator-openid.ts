@@ -312,7 +312,8 @@ async function readAgain(
   if ('error' in result && !isRefusal(result.error) && !isOverdue) return
   const isRemoved = !('error' in result) || tokens.refresh !== undefined
   await db.write(async (tx) => {
-    if ((await store.deleteSessionById(tx, row.id)) === undefined) return
+    await store.lockOperatorById(tx, row.operator!)
+    if (!(await store.deleteSessionById(tx, row.id))) return
     if (isRemoved) await endOperatorAccess(admin, tx, row.operator!)
     const entry = { actor: ACTOR, action: 'operator.session_end', target: row.id }
     await recordAudit(tx, { ...entry, detail: { cause } }, admin)

@@ -18,7 +18,8 @@ import {
   requirePasswords,
   type SignInDeps,
 } from './console-sign-in.ts'
-import { hasSession, lockOperatorById } from './operator-store.ts'
+import { lockActiveOperator } from './operator-access.ts'
+import { hasSession } from './operator-store.ts'
 import { CEREMONY_MS, type PasskeyCeremonies } from './passkey-ceremony.ts'
 import {
   type CreatedPasskey,
@@ -80,8 +81,7 @@ export function operatorPasskeyRoutes(
       list: (from) => listPasskeys(from, operator),
       insert: (tx, passkey) => insertPasskey(tx, { ...passkey, operator }),
       async hold(tx) {
-        const row = await lockOperatorById(tx, operator)
-        if (row?.disabled !== 0) throw new Failure('forbidden')
+        const row = await lockActiveOperator(tx, operator, () => new Failure('forbidden'))
         // A new password ends the sessions in a transaction that locks the operator, too.
         if (!(await hasSession(tx, session))) throw new Failure('unauthorized')
         return isMailAddress(row.email) ? row.email : undefined
@@ -141,8 +141,7 @@ export function operatorPasskeySignIn(
       const find = (credential: string) => findPasskey(db, credential)
       const { passkey: row, counter } = await ceremonies.verifySignIn(input, find)
       const session = await db.write(async (tx) => {
-        const operator = await lockOperatorById(tx, row.operator)
-        if (operator?.disabled !== 0) throw invalidCredentials()
+        const operator = await lockActiveOperator(tx, row.operator, invalidCredentials)
         if ((await usePasskey(tx, row, counter, clock.now())) === 0) throw invalidCredentials()
         const { id, email } = operator
         return openSession(tx, call, { operator: id, link: null, email, isVerified: true })

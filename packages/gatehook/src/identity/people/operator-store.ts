@@ -131,6 +131,14 @@ interface LinkRow extends Row {
 export const insertLink = (tx: Tx, row: LinkRow & { hash: Uint8Array; expires_at: number }) =>
   tx.run(insertInto('gh_console_links', row))
 
+/** Returns the operator of a link; undefined if it has none, or was used. */
+export const findOperatorOfLink = async (
+  from: Reader,
+  hash: Uint8Array,
+): Promise<string | undefined> =>
+  (await from.get(sql`SELECT operator FROM gh_console_links WHERE hash = ${hash}`))?.operator ??
+  undefined
+
 /** Deletes a valid link and returns it: of concurrent requests with one link, one gets it. */
 export const takeLink = (tx: Tx, hash: Uint8Array, now: number) =>
   tx.get<LinkRow>(sql`DELETE FROM gh_console_links WHERE hash = ${hash} AND expires_at > ${now}
@@ -218,19 +226,33 @@ export const extendSessions = (tx: Tx, subject: string, ms: number) =>
     ends_at = ends_at + ${ms}
     WHERE operator = ${subject} OR (operator IS NULL AND link = ${subject})`)
 
-/** Stores that a session is verified and belongs to the operator, under a new token. */
-export const elevateSession = (tx: Tx, id: string, operator: string, hash: Uint8Array) =>
-  tx.run(sql`UPDATE gh_console_sessions SET operator = ${operator}, verified = 1, hash = ${hash}
-    WHERE id = ${id}`)
+/**
+ * Stores that a session is verified and belongs to the operator, under a new token. Returns false
+ * if it has ended, or has another operator since.
+ */
+export const elevateSession = async (
+  tx: Tx,
+  id: string,
+  operator: string,
+  hash: Uint8Array,
+): Promise<boolean> =>
+  (await tx.run(sql`UPDATE gh_console_sessions SET operator = ${operator}, verified = 1,
+    hash = ${hash} WHERE id = ${id} AND (operator IS NULL OR operator = ${operator})`)) > 0
 
 export const deleteOtherSessions = (tx: Tx, operator: string, id: string) =>
   tx.run(sql`DELETE FROM gh_console_sessions WHERE operator = ${operator} AND id <> ${id}`)
 
-/** Deletes a session and returns it; undefined if there is none. */
-export const deleteSessionById = (tx: Tx, id: string) =>
-  tx.get<Pick<ConsoleSessionRow, 'operator'>>(
-    sql`DELETE FROM gh_console_sessions WHERE id = ${id} RETURNING operator`,
-  )
+/** Returns the operator of a session; undefined if it has none, or has ended. */
+export const findOperatorOfSession = async (
+  from: Reader,
+  id: string,
+): Promise<string | undefined> =>
+  (await from.get(sql`SELECT operator FROM gh_console_sessions WHERE id = ${id}`))?.operator ??
+  undefined
+
+/** Deletes a session; returns false if there is none. */
+export const deleteSessionById = async (tx: Tx, id: string): Promise<boolean> =>
+  (await tx.run(sql`DELETE FROM gh_console_sessions WHERE id = ${id}`)) > 0
 
 /** Returns a session that is not expired and whose operator is not disabled. */
 export const findSession = (from: Reader, hash: Uint8Array, customer: string, now: number) =>

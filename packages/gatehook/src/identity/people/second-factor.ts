@@ -9,7 +9,7 @@ import { Failure } from '../../kernel/failure.ts'
 import { sha256, type Vault } from '../../kernel/secret.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { Administration } from '../access/administration.ts'
-import { endOperatorAccess } from './operator-access.ts'
+import { endOperatorAccess, lockActiveOperator } from './operator-access.ts'
 import * as store from './operator-store.ts'
 import { TOTP_PURPOSE } from './tables.ts'
 import {
@@ -61,11 +61,7 @@ export function createSecondFactor({ admin, vault, service }: SecondFactorDeps):
   const { db, clock, random } = admin
   const decryptSecret = (id: string, encryptedSecret: Uint8Array): string =>
     vault.decrypt(TOTP_PURPOSE, id, encryptedSecret).toString()
-  const lockOperator = async (tx: Tx, id: string): Promise<store.OperatorRow> => {
-    const row = await store.lockOperatorById(tx, id)
-    if (row?.disabled !== 0) throw invalidCredentials()
-    return row
-  }
+  const lockOperator = (tx: Tx, id: string) => lockActiveOperator(tx, id, invalidCredentials)
 
   const useRecoveryCode = async (tx: Tx, id: string, code: string, actor: Actor) => {
     const text = normalizeRecoveryCode(code)

@@ -10,12 +10,12 @@ import { type Administration, isInstallationScope } from '../../identity/access/
 import { mode } from '../../identity/access/collections.ts'
 import { customerIdOf } from '../../identity/access/customer-reader.ts'
 import { holdCustomerScope, MAX_SCOPES } from '../../identity/access/grant-validation.ts'
-import { lockOperatorById } from '../../identity/people/operator-store.ts'
+import { lockActingOperator } from '../../identity/people/operator-access.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { createTimeOrderedId } from '../../kernel/id.ts'
+import type { Principal } from '../../kernel/principal.ts'
 import { sha256 } from '../../kernel/secret.ts'
 import { isoTime } from '../../kernel/time.ts'
-import type { Tx } from '../../platform/storage/database.ts'
 import { emailAddress } from '../../protocol/fields/email-address.ts'
 import { b, type JsonOf, type ValuesOf } from '../../protocol/fields/members.ts'
 import * as store from './store.ts'
@@ -72,7 +72,7 @@ export async function createPortalLink(
   admin: Administration,
   publicUrl: string,
   { can, mode, ...values }: ValuesOf<ReturnType<typeof portalLinkCreation>>,
-  actor: Actor,
+  { actor, principal }: { readonly actor: Actor; readonly principal: Principal },
 ): Promise<JsonOf<typeof newPortalLink>> {
   const customer = await customerIdOf(admin.db, values.customer)
   const token = admin.random.bytes(TOKEN_BYTES).toString('base64url')
@@ -91,7 +91,7 @@ export async function createPortalLink(
       const bound = `A customer has at most ${MAX_LINKS} unused links per mode.`
       throw new Failure('limit_reached', `${bound} Revoke some first.`)
     }
-    const operator = await activeOperatorOf(tx, actor)
+    const operator = await lockActingOperator(tx, principal)
     const row = { id, scope, ...grant, operator, can: JSON.stringify(can), created_at: now }
     await store.insertLink(tx, { ...row, expires_at, hash: sha256(token) })
     const detail = { customer, mode, can, email: grant.email }
@@ -99,14 +99,6 @@ export async function createPortalLink(
     const url = `${publicUrl}/portal#token=${token}`
     return { id, url, ...grant, can, expires_at: isoTime(expires_at) }
   })
-}
-
-/** Returns the operator who acts, if one does. Throws 401 for one who was disabled meanwhile. */
-async function activeOperatorOf(tx: Tx, { kind, id }: Actor): Promise<string | null> {
-  if (kind !== 'operator' || id === null) return null
-  const row = await lockOperatorById(tx, id)
-  if (row && row.disabled !== 0) throw new Failure('unauthorized', 'The operator is disabled.')
-  return id
 }
 
 /** Revokes a link and ends the session that it opened. Throws 404 if there is neither. */

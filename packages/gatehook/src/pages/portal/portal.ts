@@ -66,8 +66,8 @@ function linkRoutes(deps: PortalDeps): Route[] {
   const { change } = adminHandlers(deps.admin, deps)
   const operations = linkOperations(deps.admin)
   return [
-    change(operations.create, ({ admin, input, caller }) =>
-      createPortalLink(admin, deps.publicUrl(), input, caller.actor),
+    change(operations.create, ({ admin, input, caller: { actor }, principal }) =>
+      createPortalLink(admin, deps.publicUrl(), input, { actor, principal }),
     ),
     change(operations.revoke, ({ admin, params, caller }) =>
       revokePortalLink(admin, params.id!, caller.actor),
