@@ -1,6 +1,6 @@
 /**
- * §15: own code may run its words in parallel. A change sees those before it; what a savepoint
- * undoes stays undone; a change that fails in part commits in no part. So rows, totals and events
+ * §15: own code may run its words in parallel. A change sees those before it, the effects that a
+ * savepoint undoes stay undone, and no part of a failed change commits. So rows, totals and events
  * agree, on both databases.
  */
 import assert from 'node:assert/strict'
@@ -95,7 +95,7 @@ const createBesideFailure =
     await Promise.all([create(), end()])
   }
 
-/** `row` is a folder with a paper and a seal, `missing` the id of no row. */
+/** `row` is a folder with a paper and a seal; no row has the id `missing`. */
 const codes: Readonly<
   Record<string, { readonly run: Code; readonly status?: number; readonly expected?: unknown }>
 > = {

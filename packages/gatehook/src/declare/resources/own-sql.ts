@@ -118,8 +118,8 @@ export interface OwnSqlTx extends OwnReader {
   insert(statement: OwnStatement): Promise<number>
   /**
    * Runs `change` in a savepoint: when it throws, its changes are undone, and code that catches the
-   * error goes on: `await tx.sql.attempt(() => tx.create(papers, values)).catch(note)`. Words beside
-   * it wait for its end.
+   * error goes on: `tx.sql.attempt(() => tx.create(papers, values)).catch(note)`. Words beside it
+   * wait for its end.
    */
   attempt<T>(change: () => Promise<T>): Promise<T>
   /** Registers a function that runs after the commit. */

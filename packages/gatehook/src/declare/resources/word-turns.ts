@@ -1,8 +1,8 @@
 /**
  * The order of the words of a transaction of own code. Code may run them in parallel, but each
- * change sees the rows of those before it, and a savepoint contains no statement of another word:
- * so reads run together, and a change runs alone. Code that fails ends after the words that it has
- * begun, because a rollback to a savepoint undoes nothing that follows. Contains no database access.
+ * change sees the rows of those before it, and a savepoint has no statement of another word: so
+ * reads run together, and a change runs alone. Code that fails ends after the words that it has
+ * begun, because a rollback to a savepoint undoes nothing that follows. Contains no SQL.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { budgetOf } from '../../platform/storage/change-budget.ts'
@@ -67,7 +67,7 @@ const attempt = new AsyncLocalStorage<Attempt>()
 export class WordTurns {
   readonly #tx: Tx
   readonly #outermost = new CodeTurns()
-  /** The failure of a change that was made in part, unless a savepoint has undone it. */
+  /** The failure of a change that had begun, unless a savepoint has undone it. */
   #partial: { readonly error: unknown } | undefined
 
   constructor(tx: Tx) {
@@ -106,8 +106,8 @@ export class WordTurns {
   }
 
   /**
-   * Runs the code of the handle. Throws the failure of a change that was made in part, also if the
-   * code has caught it: its other part would commit.
+   * Runs the code of the handle. Throws the failure of a change that had begun, also if the code
+   * has caught it: a part of the change would commit.
    */
   run<T>(code: Task<T>): Promise<T> {
     return this.#outermost.run(async () => {

@@ -42,7 +42,7 @@ const readConsent = (row: Row | undefined): GivenScopes | undefined =>
 export const findConsent = async (from: Reader, key: ConsentKey) =>
   readConsent(await from.get(selectConsent(key)))
 
-/** Returns the scopes of a consent, which nobody changes or revokes in this transaction. */
+/** Returns the scopes of a consent, and locks it: no other transaction changes or revokes it. */
 export const lockConsent = async (tx: Tx, key: ConsentKey) =>
   readConsent(await tx.lock(selectConsent(key)))
 

@@ -20,7 +20,7 @@ export async function lockActiveOperator(
 }
 
 /**
- * Locks the operator of a request, who creates what has its authority. Returns its id, and null for
+ * Locks the operator of a request, whose authority its creations have. Returns its id, and null for
  * another caller. Throws 401 for an operator who was disabled or lost its role since the request
  * began, or whose session has ended.
  */
