@@ -95,7 +95,7 @@ const createBesideFailure =
     await Promise.all([create(), end()])
   }
 
-/** `row` is a folder with a paper and a seal; no row has the id `missing`. */
+/** The id `row` is that of a folder with a paper and a seal; `missing` is unused. */
 const codes: Readonly<
   Record<string, { readonly run: Code; readonly status?: number; readonly expected?: unknown }>
 > = {
