@@ -95,7 +95,7 @@ const createBesideFailure =
     await Promise.all([create(), end()])
   }
 
-/** The id `row` is that of a folder with a paper and a seal; `missing` is unused. */
+/** Other rows refer to the folder with the id `row`; no folder has the id `missing`. */
 const codes: Readonly<
   Record<string, { readonly run: Code; readonly status?: number; readonly expected?: unknown }>
 > = {
