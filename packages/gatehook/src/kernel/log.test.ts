@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
+import { type StdioOptions, spawnSync } from 'node:child_process'
+import { closeSync, existsSync, globSync, openSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { batchLines, createLineLog, createLog, redactUrl, relayLine } from './log.ts'
@@ -139,4 +140,28 @@ test('no line has two members of one name', () => {
       .map(([text]) => `${path}: ${text}`),
   )
   assert.deepEqual(repeated, [])
+})
+
+const FULL = '/dev/full'
+
+test('a disk that is full ends no process, and delays no end', { skip: !existsSync(FULL) }, () => {
+  const code = `
+    import { createLog } from ${JSON.stringify(new URL('log.ts', import.meta.url).href)}
+    const log = createLog({ level: 'info' })
+    log.info('first')
+    log.flush((error) => {
+      process.stderr.write(error.code)
+      log.info('last')
+      process.exit(7)
+    })`
+  const output = openSync(FULL, 'w')
+  const stdio: StdioOptions = ['ignore', output, 'pipe']
+  const args = ['--input-type=module', '--eval', code]
+  const { status, stderr } = spawnSync(process.execPath, args, {
+    stdio,
+    timeout: 60_000,
+    encoding: 'utf8',
+  })
+  closeSync(output)
+  assert.deepEqual([status, stderr], [7, 'ENOSPC'])
 })

@@ -146,7 +146,25 @@ function openStandardOutput(): pino.DestinationStream {
     maxLength: WAITING_BYTES_MAX,
     periodicFlush: FLUSH_MS,
   })
+  endWithoutFailedLines(output)
   return batchLines(output)
+}
+
+/**
+ * Lines that a full disk rejects wait like those without a reader, and the service goes on. At the
+ * exit they are dropped: `flushSync` of pino repeats a write until it succeeds.
+ */
+function endWithoutFailedLines(output: ReturnType<typeof pino.destination>): void {
+  let isFailing = false
+  output.on('error', () => {
+    isFailing = true
+  })
+  output.on('write', () => {
+    isFailing = false
+  })
+  process.prependListener('exit', () => {
+    if (isFailing) output.destroy()
+  })
 }
 
 /**
