@@ -12,9 +12,9 @@ const separateMarks = (text: string): string => text.replace(LONG_RUN, '$&\u034f
 
 /**
  * Returns one form for all ways to compose the characters of a text (Unicode NFC), with U+034F
- * after each 30 successive marks.
+ * after each 30 successive marks. NFKC: also for letters of another width or style.
  *
  * @example composeText('E\u0301lise') // 'Élise'
  */
-export const composeText = (text: string): string =>
-  separateMarks(separateMarks(text).normalize('NFC'))
+export const composeText = (text: string, form: 'NFC' | 'NFKC' = 'NFC'): string =>
+  separateMarks(separateMarks(text).normalize(form))

@@ -3,6 +3,7 @@
  * and separators have no meaning: `X-Amz-Signature`, `clientSecret`. The time is linear in the
  * length of a text. Pure.
  */
+import { composeText } from './compose.ts'
 import { REDACTED_TEXT } from './credential-shapes.ts'
 
 /** Parts of any name, without its separators. */
@@ -26,8 +27,7 @@ const FURTHER_PRIMES = 'oth'
 const wordsOf = (name: string): string[] =>
   /^[a-z0-9]+$/.test(name)
     ? [name]
-    : name
-        .normalize('NFKC')
+    : composeText(name, 'NFKC')
         .replace(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})/gu, ' ')
         .toLowerCase()
         .split(/[^\p{L}\p{N}]+/u)
