@@ -74,7 +74,7 @@ eachService(
       body.errors.map(({ pointer, message }: Record<string, string>) => `${pointer} ${message}`),
       [
         '/state must be one of open, "shut, locked", not an empty string',
-        '/more must be one of "", a; did you mean a?',
+        '/more must be one of "", a',
       ],
     )
     const list = await app.get('/api/v1/doors?state=')

@@ -86,8 +86,12 @@ const REVIEWED: readonly string[] = [
   // Each match begins with a character that its parts exclude.
   String.raw`/\/\/[^/@]*@/g`,
   String.raw`/<([^<>]*)>([^<>]*)/g`,
+  String.raw`/ (\S+)$/`,
   // For paths of declarations: the alternatives have no first character in common.
   String.raw`/^(?::[a-z][a-z0-9_-]*|(?!:)(?:[\w.~!$&'()*+,;=:@-]|%[\dA-Fa-f]{2})+)$/`,
+  // For expressions of declarations: literals alternate with other text, and a name with its end.
+  "/'[^']*'/g",
+  String.raw`/\b[a-z_]\w*\b(?!\s*\()/g`,
   // One class, or one character: nothing follows that could fail.
   String.raw`/[\p{L}\p{N}\p{M}]+|\p{Extended_Pictographic}/gu`,
 ]
