@@ -353,14 +353,14 @@ async function requireFit(
     try {
       const { encoding, usage } = (await client.query(FITNESS, [schema])).rows[0]
       if (encoding !== 'UTF8') throw new Error(`its encoding is ${encoding}; UTF8 is required`)
-      if (usage !== null) throw new Error(`its user lacks a right: ${usage}`)
-      if (owner === undefined) return
-      const has = (await client.query(HAS_OWNER, [owner])).rows[0].has
-      if (has === 0)
+      // Before the rights, which the role of the owner gives.
+      const isMember = owner === undefined || (await client.query(HAS_OWNER, [owner])).rows[0].has
+      if (!isMember)
         throw new Error(
           `its user is no member of the role ${owner} that inherits its rights, which ` +
             'GATEHOOK_DATABASE_OWNER names',
         )
+      if (usage !== null) throw new Error(`its user lacks a right: ${usage}`)
     } finally {
       client.release()
     }
