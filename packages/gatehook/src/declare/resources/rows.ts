@@ -213,6 +213,7 @@ function rowInserter(
   { record }: Pick<RowDeps, 'record'>,
 ) {
   const type = events.find((event) => event.endsWith('.created'))
+  const derived = derivedFields(fields)
   const announce = async (tx: Tx, { scope }: RowReach) =>
     type ? record.announce?.(tx, scope as Scope, { type, collection: name }) : undefined
   return async (tx: Tx, reach: RowReach, row: AnyRow): Promise<WrittenRow> => {
@@ -226,7 +227,7 @@ function rowInserter(
       () => announce(tx, reach),
     )
     row.id = id
-    for (const [field] of derivedFields(fields)) delete row[field] // null until now
+    for (const [field] of derived) delete row[field] // null until now
     return recordEvent(tx, reach, type, row, announced)
   }
 }

@@ -21,11 +21,12 @@ const commandOf = (text: string): BatchStatement => ({
   resolve: ignore,
   reject: ignore,
 })
+const limitLocks = (ms: number): string => `SET LOCAL lock_timeout = ${ms}`
+
 /** So that no code waits for a statement that is never sent. */
 function rejectUnsent(statements: readonly BatchStatement[]): void {
   for (const { reject } of statements) reject(new Error('rolled back before it was sent'))
 }
-const limitLocks = (ms: number): string => `SET LOCAL lock_timeout = ${ms}`
 
 const KEEP_ALIVE: BatchStatement = { text: 'SELECT 1', values: [], resolve: ignore, reject: ignore }
 
