@@ -9,6 +9,7 @@ import { auditFault, needHaproxy, requireNoFailure, withDatabase } from './under
 const REFUSED = 75
 /** Requests between the refused migration and the forced one. */
 const BETWEEN = 100
+const LACKING = /log of node\d: .*lacks \S+, which/
 
 /** The migration is refused, then forced; nodes of the new release replace the others. */
 const takeColumn = (kind: Kind, release: Release) => (context: ChaosContext) =>
@@ -24,6 +25,7 @@ const takeColumn = (kind: Kind, release: Release) => (context: ChaosContext) =>
       const forced = await cluster.run(['migrate', '--force'], { release })
       expect(forced.exit === 0, `the forced migration ends with ${forced.exit}`)
       await witness.until(/readyz 503: schema/)
+      await witness.until(LACKING)
       report('nodes of the former release are not ready')
       for (const at of cluster.nodes.keys()) {
         await cluster.end(at, 'SIGKILL')
@@ -46,7 +48,7 @@ const scenario = (kind: Kind, release: Release, verb: string): ChaosScenario => 
   words: [
     /gatehook migrate, exit 75: .*payments\.memo.*node1/,
     /readyz 503: schema/,
-    /log of node\d: .*lacks \S+, which/,
+    LACKING,
     /gatehook start, exit 78: .*migration 1/,
   ],
   missing: needHaproxy,
