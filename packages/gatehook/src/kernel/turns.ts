@@ -59,6 +59,8 @@ export interface TurnOptions {
   readonly waitingPerKey?: number
   /** Default: keys do not rest. */
   readonly rests?: Rests
+  /** Measures waits, as that of `rests` does. Default: bodies wait without a limit. */
+  readonly clock?: Rests['clock']
 }
 
 /** Runs a body in the turn of a member of a key. */
@@ -75,10 +77,10 @@ export interface TakeMemberTurn {
  * queue of its key, so that none fills it.
  */
 export function createMemberTurns(slots: number, options: TurnOptions = {}): TakeMemberTurn {
-  const { rests, ...bounds } = options
+  const { rests, clock = rests?.clock, ...bounds } = options
   const members = createTurns(Number.POSITIVE_INFINITY, bounds)
   const keys = createTurns(slots, options)
-  const now = () => rests?.clock.elapsedMs() ?? 0
+  const now = () => clock?.elapsedMs() ?? 0
   const refuseIfFull = (member: TurnKey, key: TurnKey) => {
     members.refuseIfFull(member)
     keys.refuseIfFull(key)
@@ -96,20 +98,30 @@ export function createMemberTurns(slots: number, options: TurnOptions = {}): Tak
 /** Returns a function that runs `body` in one of `slots` slots when it is the turn of `key`. */
 export function createTurns(slots: number, options: TurnOptions = {}): TakeTurn {
   const { perKey = 1, waitingPerKey = WAITING_PER_KEY_MAX, rests } = options
+  const { clock = rests?.clock } = options
   let free = slots
   const states = new Map<TurnKey, KeyState>()
   /** Keys of which a body may start, in the order of their turns. */
   const ready: TurnKey[] = []
-  const now = () => rests?.clock.elapsedMs() ?? 0
+  const now = () => clock?.elapsedMs() ?? 0
 
+  const refuseLate = ({ waiting }: KeyState) => {
+    while (waiting.length > 0 && now() - waiting[0]!.sinceMs > WAIT_MAX_MS) {
+      waiting.shift()!.refuse(overloadFailure(0))
+    }
+  }
   const startNext = () => {
     while (free > 0 && ready.length > 0) {
       const key = ready.shift()!
       const state = states.get(key)!
-      free -= 1
-      state.running += 1
       state.isReady = false
-      state.waiting.shift()!.start()
+      refuseLate(state)
+      const next = state.waiting.shift()
+      if (next) {
+        free -= 1
+        state.running += 1
+        next.start()
+      }
       enter(key, state)
     }
   }
@@ -127,11 +139,8 @@ export function createTurns(slots: number, options: TurnOptions = {}): TakeTurn 
     else rests!.after(restMs, () => wake(key, state))
   }
   const wake = (key: TurnKey, state: KeyState) => {
-    const { waiting } = state
-    while (waiting.length > 0 && now() - waiting[0]!.sinceMs > WAIT_MAX_MS) {
-      waiting.shift()!.refuse(overloadFailure(0))
-    }
-    state.isReady = waiting.length > 0
+    refuseLate(state)
+    state.isReady = state.waiting.length > 0
     if (state.isReady) ready.push(key)
     else enter(key, state)
     startNext()

@@ -1,9 +1,11 @@
 /**
  * Sends the example of every operation in the OpenAPI documents to a service: the response has the
  * documented status and schema. A new object is the target of each path with an id. An operation of
- * the engine that changes data leaves an audit row (§13), unless a table has the reason.
+ * the engine that changes data leaves an audit row (§13), and verifies its caller when the turn of
+ * its write comes (§3.10, §4.7), unless a table has the reason.
  */
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import { sql } from '../../src/platform/storage/sql.ts'
@@ -70,10 +72,42 @@ const NOT_AUDITED: Readonly<Record<string, string>> = {
   confirm_restore: 'it changes nothing where no data is restored',
 }
 
+/** Operations whose writes need no rights of a caller that were verified before. */
+const NO_CALLER: Readonly<Record<string, string>> = {
+  login: 'the transaction reads the person',
+  reset_password: 'the transaction takes the token of the mail',
+  confirm_username: 'the transaction takes the token of the mail',
+  verify_email: 'the transaction takes the token of the mail',
+  open_portal_session: 'the transaction takes the link',
+  refresh_tokens: 'the transaction takes the refresh token',
+  logout: 'a caller ends its own session',
+  revoke_token: 'a client ends its own session',
+  authorize_device: 'anybody may request a code',
+  register_client: 'anybody may register a client',
+}
+/** Writes of the engine itself: jobs that a request has woken, attempts to sign in. */
+const ELSE = /platform\/jobs\/runner|people\/throttle/
+
 /** Whether the audit trail has a row of a request. */
 const hasAuditRow = async ({ app }: Targets, requestId: string | undefined): Promise<boolean> =>
   (await app.app.db.all(sql`SELECT action FROM gh_audit WHERE request_id = ${requestId}`)).length >
   0
+
+/** Returns a function that runs a request, and returns its writes without rights of a caller. */
+function watchWrites({ app }: Targets) {
+  const { db } = app.app
+  const { write } = db
+  const request = new AsyncLocalStorage<string[]>()
+  db.write = (change, options) => {
+    const writer = String(new Error().stack).split('\n').slice(2, 4).join()
+    if (!options?.authority && !ELSE.test(writer)) request.getStore()?.push(writer)
+    return write(change, options)
+  }
+  return async <T>(send: () => Promise<T>) => {
+    const unverified: string[] = []
+    return { reply: await request.run(unverified, send), unverified }
+  }
+}
 
 function createValidator(document: Json): (schema: Json, value: unknown) => string | undefined {
   const ajv = new Ajv({ strict: false, validateFormats: false })
@@ -93,6 +127,7 @@ function queryOf({ parameters = [] }: Json): string {
 for (const name of ['v1', 'v2', 'platform', 'admin']) {
   test(`the example of every operation of ${name} is valid`, async (t) => {
     const targets = await openTargets(t)
+    const watch = watchWrites(targets)
     const document = targets.app.app.openapi(name) as Json
     const findFault = createValidator(document)
     let sent = 0
@@ -108,14 +143,21 @@ for (const name of ['v1', 'v2', 'platform', 'admin']) {
         const body = isForm ? new URLSearchParams(example).toString() : example
         const caller = await callerOf(targets, path, values.access, security)
         const headers = isForm ? { 'content-type': FORM } : {}
-        const reply = await caller.send(method.toUpperCase(), url, body, headers)
+        const send = () => caller.send(method.toUpperCase(), url, body, headers)
+        const { reply, unverified } = await watch(send)
         const status = Object.keys(responses).find((key) => key.startsWith('2'))
         const at = `${method} ${url}: ${reply.text}`
         assert.equal(String(reply.status), status, at)
         const schema = responses[status!].content?.['application/json']?.schema
         if (schema) assert.equal(findFault(schema, reply.body), undefined, at)
         sent++
-        if (method === 'get' || name.startsWith('v')) continue
+        if (method === 'get') continue
+        const isVerified = unverified.length === 0 || NO_CALLER[operationId] !== undefined
+        assert.ok(
+          isVerified,
+          `${operationId} uses rights that ended while it waited: ${unverified}`,
+        )
+        if (name.startsWith('v')) continue
         const isAudited = await hasAuditRow(targets, reply.headers['x-request-id'] as string)
         assert.equal(isAudited, NOT_AUDITED[operationId] === undefined, `audited: ${operationId}`)
       }

@@ -164,6 +164,21 @@ test('a wait above 10 s is rejected, before and after it begins', async () => {
   await rejection
 })
 
+test('a body that waited for the slots of others for more than 10 s is rejected', async () => {
+  const time = { ms: 0 }
+  const turns = createTurns(1, { clock: { elapsedMs: () => time.ms } })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const running = turns('a', () => promise)
+  const late = turns('b', async () => assert.fail('a client has left'))
+  time.ms = 5_000
+  const next = turns('c', async () => 'c')
+  time.ms = 10_001
+  resolve()
+  await running
+  await assert.rejects(late, (error) => error instanceof Failure && error.code === 'overloaded')
+  assert.equal(await next, 'c')
+})
+
 eachDatabase('a walk is a snapshot, and other reads do not wait for it', async (db) => {
   await db.migrate(async (_, ddl) => ddl('CREATE TABLE marks (n INTEGER)'))
   const count = prepareStatement('SELECT count(*) AS n FROM marks')([])

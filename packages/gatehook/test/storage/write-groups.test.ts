@@ -87,3 +87,27 @@ eachMigrated('sums of a group are one statement with the commit', async (db) => 
   assert.equal(row!.total, COUNT)
   if (db.name === 'postgres') assert.ok(statements < COUNT / 2, `${statements} statements`)
 })
+
+eachMigrated('a caller that has lost its rights fails alone in its group', async (db) => {
+  const verified: string[] = []
+  const authorityOf = (name: string) => ({
+    hasOldAuthority: () => name === names[7] || !verified.includes(name),
+    async requireAuthority() {
+      verified.push(name)
+      if (name === names[7]) throw new Error('revoked')
+    },
+  })
+  const results = await Promise.allSettled(
+    names.map((name) =>
+      db.write((tx) => tx.run(put(name)), { group: 'settings', authority: authorityOf(name) }),
+    ),
+  )
+  const failed = results.flatMap(({ status }, at) => (status === 'rejected' ? [at] : []))
+  assert.deepEqual(failed, [7])
+  assert.deepEqual([...new Set(verified)].toSorted(), names, 'each was verified')
+  const rows = (await db.arrays(stored)).flat()
+  assert.deepEqual(
+    rows,
+    names.filter((_, at) => at !== 7),
+  )
+})

@@ -85,7 +85,7 @@ export const calendarUpdate = {
 type CalendarChange = ValuesOf<typeof calendarUpdate>
 
 export interface CalendarUpdateDeps {
-  readonly db: Database
+  readonly db: Pick<Database, 'write'>
   readonly clock: Clock
   readonly random: Random
   readonly trail: AuditSigner

@@ -5,6 +5,7 @@ import { isoTime } from '../../kernel/time.ts'
 import type { Value } from '../../platform/storage/database.ts'
 import { whileAvailable } from '../../platform/storage/storage-failure.ts'
 import type { AnyMember } from '../../protocol/fields/members.ts'
+import { writeFor } from '../../protocol/http/authorized-write.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import { requireMatch } from '../../protocol/http/conditional.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
@@ -127,7 +128,8 @@ export function versionRoutes(deps: VersionRouteDeps): Route[] {
       const { params } = call
       const status = statuses.statusOf(params.version!)
       if (status) requireMatch(call, () => JSON.stringify(representVersion(status)))
-      const version = await updateCalendar(deps, params.version!, update, actorOf(call))
+      const own = { ...deps, db: { write: writeFor(call, deps.db) } }
+      const version = await updateCalendar(own, params.version!, update, actorOf(call))
       return respond(versionOperations.update, version)
     }),
     implement(versionOperations.changelog, ({ params }) => {

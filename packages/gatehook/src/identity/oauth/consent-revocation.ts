@@ -16,7 +16,7 @@ export interface ConsentRevocation extends AuditContext {
 
 /** Deletes a consent and ends the sessions of its client. Throws 404 if there is neither. */
 export async function revokeConsent(
-  deps: ConsentRevocation,
+  deps: Omit<ConsentRevocation, 'db'> & { readonly db: Pick<Database, 'write'> },
   { scope, subject, clientId }: { scope: Scope; subject: string; clientId: string },
   actor: Actor,
 ): Promise<void> {

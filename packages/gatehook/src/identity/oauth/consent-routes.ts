@@ -1,5 +1,6 @@
 /** `/auth/consents` (§4.5): lists and revokes the consents of a person. */
 import { actorOf } from '../../history/audit/store.ts'
+import { writeFor } from '../../protocol/http/authorized-write.ts'
 import { noContent, type Route } from '../../protocol/http/call.ts'
 import { implement } from '../../protocol/http/operation.ts'
 import { createList } from '../../protocol/lists/definition.ts'
@@ -39,7 +40,8 @@ export function consentRoutes(deps: ConsentDeps): Route[] {
     implement(consentOperations.revoke, async (call) => {
       const { scope, subject } = call.principal!
       const clientId = call.params.client_id!
-      await revokeConsent(deps, { scope, subject, clientId }, actorOf(call))
+      const own = { ...deps, db: { write: writeFor(call, deps.db) } }
+      await revokeConsent(own, { scope, subject, clientId }, actorOf(call))
       return noContent()
     }),
   ]

@@ -16,6 +16,7 @@ import { emailAddress } from '../../protocol/fields/email-address.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import { b, type ValuesOf } from '../../protocol/fields/members.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
+import { writeFor } from '../../protocol/http/authorized-write.ts'
 import type { Answer, Call } from '../../protocol/http/call.ts'
 import { operation } from '../../protocol/http/operation.ts'
 import type { Administration } from '../access/administration.ts'
@@ -221,7 +222,10 @@ export async function acceptMailRequest(
   const name = JSON.stringify([namespace.key, foldName(email)])
   const request = { name, address: call.address, kind }
   const caller = callerOf(call)
-  const verdict = await admin.db.write(async (tx) => {
+  const verdict = await writeFor(
+    call,
+    admin.db,
+  )(async (tx) => {
     const verdict = await countMailRequest(tx, vault, request, admin.clock.now())
     if (verdict.kind === 'send') {
       const account = await store.findByName(tx, resource, namespace.no, foldName(email))

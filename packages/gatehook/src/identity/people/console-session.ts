@@ -16,6 +16,7 @@ import type { Tx } from '../../platform/storage/database.ts'
 import { purgeExpired } from '../../platform/storage/purge.ts'
 import { whileAvailable } from '../../platform/storage/storage-failure.ts'
 import type { ValuesOf } from '../../protocol/fields/members.ts'
+import { writeFor } from '../../protocol/http/authorized-write.ts'
 import {
   type Answer,
   type Call,
@@ -100,7 +101,8 @@ function enrolmentRoutes(deps: ConsoleDeps, requireSession: RequireSession): Rou
     return {
       cookies: [sessionCookie(call, token, SESSION_LIFE_MS)],
       elevate: async (tx: Tx, operator: string): Promise<void> => {
-        const isElevated = await store.elevateSession(tx, session.id, operator, sha256(token))
+        const verified = { hash: sha256(token), now: admin.clock.now() }
+        const isElevated = await store.elevateSession(tx, session.id, operator, verified)
         if (!isElevated) throw new Failure('unauthorized', 'The session has ended since.')
       },
     }
@@ -126,7 +128,8 @@ function enrolmentRoutes(deps: ConsoleDeps, requireSession: RequireSession): Rou
       throw new Failure('invalid_state', 'The session has its operator already.')
     }
     const { cookies, elevate } = elevation(call, session)
-    const operator = await createOperator(admin, hasher, input, actorOf(call), elevate)
+    const own = { ...admin, write: writeFor(call, admin) }
+    const operator = await createOperator(own, hasher, input, actorOf(call), elevate)
     return { ...json(201, operator), cookies }
   }
 

@@ -8,6 +8,7 @@ import { isMailAddress } from '../../platform/mail/message.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { insertInto, sql } from '../../platform/storage/sql.ts'
+import { writeFor } from '../../protocol/http/authorized-write.ts'
 import { type Answer, type Call, json, noContent, type Route } from '../../protocol/http/call.ts'
 import { implement } from '../../protocol/http/operation.ts'
 import type { Administration } from '../access/administration.ts'
@@ -110,7 +111,10 @@ export function operatorPasskeyRoutes(
     implement(operations.remove, async (call) => {
       const { operator } = await requireSession(call)
       const id = call.params.id!
-      await db.write(async (tx) => {
+      await writeFor(
+        call,
+        db,
+      )(async (tx) => {
         const deleted = await tx.run(sql`DELETE FROM gh_operator_passkeys
           WHERE id = ${id} AND operator = ${operator ?? ''}`)
         if (deleted === 0) throw new Failure('not_found')

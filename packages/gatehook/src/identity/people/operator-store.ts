@@ -234,10 +234,11 @@ export const elevateSession = async (
   tx: Tx,
   id: string,
   operator: string,
-  hash: Uint8Array,
+  { hash, now }: { readonly hash: Uint8Array; readonly now: number },
 ): Promise<boolean> =>
   (await tx.run(sql`UPDATE gh_console_sessions SET operator = ${operator}, verified = 1,
-    hash = ${hash} WHERE id = ${id} AND (operator IS NULL OR operator = ${operator})`)) > 0
+    hash = ${hash} WHERE id = ${id} AND (operator IS NULL OR operator = ${operator})
+      AND expires_at > ${now}`)) > 0
 
 export const deleteOtherSessions = (tx: Tx, operator: string, id: string) =>
   tx.run(sql`DELETE FROM gh_console_sessions WHERE operator = ${operator} AND id <> ${id}`)

@@ -5,6 +5,7 @@ import { Failure } from '../../kernel/failure.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
 import { readMembers } from '../../protocol/fields/body.ts'
+import { writeFor } from '../../protocol/http/authorized-write.ts'
 import { type Answer, type Call, noContent } from '../../protocol/http/call.ts'
 import type { Administration } from '../access/administration.ts'
 import type { Devices } from './devices.ts'
@@ -55,7 +56,10 @@ export async function changeOwnPassword(
   const { revision } = await verifyPassword(accounts, username, body.current, client)
   await rejectCommonPassword(password, username, '/new')
   const hash = await context.hasher.hash(password, personAccountKey(namespace, username))
-  await db.write(async (tx) => {
+  await writeFor(
+    call,
+    db,
+  )(async (tx) => {
     const credential = await store.lockCredential(tx, resource, id)
     if (credential?.revision !== revision) throw invalidCredentials()
     const keepsPasskeys = body.keep_passkeys === true

@@ -9,6 +9,7 @@ import type { Scope } from '../../kernel/principal.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
+import { writeFor } from '../../protocol/http/authorized-write.ts'
 import { type Call, json } from '../../protocol/http/call.ts'
 import type { Administration } from '../access/administration.ts'
 import type * as ceremony from './passkey-ceremony.ts'
@@ -68,7 +69,10 @@ export function createPasskeyEnrolment(deps: EnrolmentDeps) {
       const now = admin.clock.now()
       const id = createTimeOrderedId('psk_', now, admin.random)
       const passkey = { ...created, id, created_at: now }
-      await admin.db.write(async (tx) => {
+      await writeFor(
+        call,
+        admin.db,
+      )(async (tx) => {
         const email = await hold(tx)
         if ((await list(tx)).length >= MAX_PASSKEYS || (await insert(tx, passkey)) === 0) {
           throw new Failure('conflict', `The passkey exists, or ${MAX_PASSKEYS} others do.`)

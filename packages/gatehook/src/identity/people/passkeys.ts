@@ -7,6 +7,7 @@ import { Failure } from '../../kernel/failure.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
+import { writeFor } from '../../protocol/http/authorized-write.ts'
 import { type Call, json, noContent, type Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import { createList } from '../../protocol/lists/definition.ts'
@@ -113,7 +114,10 @@ export function passkeyRoutes(deps: PasskeyDeps): Route[] {
     ),
     implement(passkeyOperations.remove, async (call) => {
       const id = call.params.id!
-      await db.write(async (tx) => {
+      await writeFor(
+        call,
+        db,
+      )(async (tx) => {
         const row = { id, resource, person: Number(call.principal!.subject) }
         if ((await store.deletePasskey(tx, row)) === 0) throw new Failure('not_found')
         await recordAudit(tx, { actor: actorOf(call), action: 'passkey.delete', target: id }, admin)

@@ -11,6 +11,7 @@ import {
   parseAuthorization,
   parseClientBasic,
 } from '../../protocol/http/authorization.ts'
+import { writeFor } from '../../protocol/http/authorized-write.ts'
 import { type Answer, type Call, noContent, type Route } from '../../protocol/http/call.ts'
 import { headerLines } from '../../protocol/http/header.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
@@ -193,7 +194,10 @@ async function auditSessionEnd(
 async function logoutAll(deps: TokenRouteDeps, call: Call): Promise<Answer> {
   const { db, signOutEverywhere } = deps
   const { subject } = call.principal!
-  await db.write(async (tx) => {
+  await writeFor(
+    call,
+    db,
+  )(async (tx) => {
     const sessions = await signOutEverywhere(tx, Number(subject))
     const entry = { actor: actorOf(call), action: 'session.end_all', target: subject }
     await recordAudit(tx, { ...entry, detail: { sessions } }, deps)
@@ -223,7 +227,10 @@ function sessionRoutes(deps: TokenRouteDeps): Route[] {
       if (clientId === undefined) throw new Failure('not_found')
       const { id } = own
       const { subject, name, scope } = call.principal!
-      await db.write(async (tx) => {
+      await writeFor(
+        call,
+        db,
+      )(async (tx) => {
         if (!(await tokens.revokeSession(tx, id))) return
         await auditSessionEnd(tx, deps, call, { id, subject, clientId, name, scope })
       })

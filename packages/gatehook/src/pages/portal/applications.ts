@@ -19,6 +19,7 @@ import { readUsernames } from '../../identity/people/store.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { parseRowId } from '../../kernel/row-id.ts'
 import { isoTime } from '../../kernel/time.ts'
+import { writeFor } from '../../protocol/http/authorized-write.ts'
 import { type Call, noContent, type Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import { type ApplicationJson, portalDataOperations as operations } from './data-operations.ts'
@@ -98,7 +99,8 @@ export const applicationRoutes = (deps: ApplicationDeps): Route[] => [
       throw new Failure('not_found')
     }
     const consent = { scope: principal.scope, subject: owner, clientId: clientId! }
-    await revokeConsent(deps, consent, actorOf(call))
+    const own = { ...deps, db: { write: writeFor(call, deps.db) } }
+    await revokeConsent(own, consent, actorOf(call))
     return noContent()
   }),
 ]

@@ -5,6 +5,7 @@
  * one test suite (`test/storage/`) defines its behaviour.
  */
 import type { Sql } from 'sql-template-tag'
+import type { CallerAuthority } from '../../kernel/caller-authority.ts'
 import type { RecentItems, RecentItemsOptions } from '../../kernel/recent-items.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
 import type { PrimaryFault } from './primary-fault.ts'
@@ -145,10 +146,7 @@ export interface Dialect {
    * transaction in any database of the server holds the horizon back; see `ownHorizon`.
    */
   readonly horizon: string
-  /**
-   * SQL for the horizon of this database alone. It costs more, and is valid for statements that
-   * begin after its result has arrived.
-   */
+  /** The same of this database alone: costs more; valid for statements after its result. */
   readonly ownHorizon: string
   /**
    * The order in which a list of an append-only table with `txid` and `position` finds late
@@ -188,6 +186,8 @@ export interface WriteOptions {
    * it. For slices of work whose later state says that they are done.
    */
   readonly unsynced?: boolean
+  /** Old rights of the caller are verified at the turn of the write; a loss rejects it alone. */
+  readonly authority?: CallerAuthority | undefined
   /**
    * The customer that requests the change; undefined: the engine itself. On SQLite long
    * transactions of customers take turns; on PostgreSQL a customer uses a part of the connections.

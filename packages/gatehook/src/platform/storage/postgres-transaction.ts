@@ -3,6 +3,7 @@
  * `postgres-queue.ts` decides which statements are one round trip.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import type { CallerAuthority } from '../../kernel/caller-authority.ts'
 import { wallClock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import { UnreplicatedError } from './durability-errors.ts'
@@ -55,6 +56,8 @@ export interface TransactionMode {
   readonly endsWhenIdle?: boolean
   /** Limits what its statements wait for locks; undefined: the session does, for each of them. */
   readonly wait?: LockWait
+  /** See `WriteOptions`. */
+  readonly authority?: CallerAuthority | undefined
 }
 
 export const READ_WRITE: TransactionMode = {
@@ -127,6 +130,8 @@ export async function runTransaction<T>(
 ): Promise<T> {
   const { sessions, guard, log } = deps
   if (sessions.waitingCount() >= QUEUE_MAX) throw storageUnavailable('the write queue is full')
+  // Before it has a connection: the verification may read.
+  if (mode.authority?.hasOldAuthority()) await mode.authority.requireAuthority()
   const askedMs = wallClock.elapsedMs()
   const session = await sessions.connect()
   const transaction = new Transaction()
@@ -200,13 +205,16 @@ async function repeatWhile<T>(body: () => Promise<T>, repeated: () => void): Pro
 /**
  * Runs changes in one transaction, whose statements interleave, and returns their results. Throws
  * `UnknownOutcome` when the connection was lost at the commit; after any other error nothing is
- * stored.
+ * stored, also if one of the callers has lost its rights.
  */
 export async function runGroup(
   deps: TransactionDeps,
   changes: readonly GroupedChange[],
 ): Promise<readonly unknown[]> {
   let isCommitting = false
+  for (const { authority, inContext } of changes) {
+    if (authority?.hasOldAuthority()) await inContext(() => authority.requireAuthority())
+  }
   try {
     return await runTransaction(deps, GROUP, async (tx) => {
       const sums: GroupSums = new Map()

@@ -222,7 +222,7 @@ function createWrite(
   const admission = createSerialAdmission(wallClock, wakeAfter)
   const runInGroup = createWriteGroups({
     clock: wallClock,
-    runAlone: (change, ...of) => begin(READ_WRITE, change, ...of),
+    runAlone: ({ change, authority }, ...of) => begin({ ...READ_WRITE, authority }, change, ...of),
     async runTogether(changes, customer, waitedMs) {
       // A failed group is no failure of a write: it must not count as a stall of the customer.
       const run = () =>
@@ -240,17 +240,17 @@ function createWrite(
   return async (change, options) => {
     // A commit that waits for a replica is a round trip of its own.
     const isSingle = options?.single === true && deps.sessions.commitsInBatch
-    const customer = options?.customer
+    const { customer, authority } = options ?? {}
     if (hasGroups && !options?.serializable && options?.group !== undefined) {
-      const running = runInGroup(options.group, change, customer)
+      const running = runInGroup(options.group, change, customer, authority)
       deps.track(running)
       return running
     }
     const mode = options?.unsynced ? UNSYNCED : READ_WRITE
-    if (!options?.serializable) return begin({ ...mode, isSingle }, change, customer)
+    if (!options?.serializable) return begin({ ...mode, isSingle, authority }, change, customer)
     const violations = new Set<string>()
     const wait = new LockWait()
-    const limited = withLimit(SERIALIZABLE, customer, wait)
+    const limited = withLimit({ ...SERIALIZABLE, authority }, customer, wait)
     const run = () => runTransaction(deps, limited, change, violations)
     // Most violations are met again by the second run, which then needs no run alone.
     const isRepeated = (attempt: number) => attempt > (violations.size > 0 ? 2 : 1)

@@ -4,6 +4,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { createGroupTurns } from '../../kernel/caller-group.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
 import type { Reader, Row, Statement, Value } from './database.ts'
 import { translateSqliteError } from './sqlite-errors.ts'
@@ -94,8 +95,12 @@ export interface SqliteLongReads {
 }
 
 /** Creates the long reads of a database. `file`: its absolute path. */
-export function createLongReads(file: string, guard: TransactionGuard): SqliteLongReads {
-  const takeTurn = createGroupTurns(THREADS_MAX)
+export function createLongReads(
+  file: string,
+  guard: TransactionGuard,
+  clock: Pick<Clock, 'elapsedMs'>,
+): SqliteLongReads {
+  const takeTurn = createGroupTurns(THREADS_MAX, { clock })
   const free = new Set<LongReadThread>()
   const running = new Set<Promise<unknown>>()
   const longRead = async <T>(read: (reader: Reader) => Promise<T>): Promise<T> => {

@@ -74,3 +74,48 @@ test('a customer rests after a change of a tenth of a bound, which is shorter', 
   await queue.drain()
   await Promise.all(all)
 })
+
+/** The rights of a caller, and the end of their verification. */
+function createAuthority() {
+  const verification = Promise.withResolvers<void>()
+  const state = { isOld: true, verified: 0 }
+  const authority = {
+    hasOldAuthority: () => state.isOld,
+    async requireAuthority() {
+      state.verified += 1
+      await verification.promise
+      state.isOld = false
+    },
+  }
+  const { resolve, reject } = verification
+  return { resolve, reject, state, authority }
+}
+
+test('a caller is verified at its turn, beside the writes of others', async () => {
+  const { queue, state } = createRig()
+  const [valid, lost] = [createAuthority(), createAuthority()]
+  const writeAs = (name: string, options: object) =>
+    queue.write(async () => void state.begun.push(name), options)
+  const [first, second] = [
+    writeAs('valid', { authority: valid.authority }),
+    writeAs('lost', { authority: lost.authority }),
+  ]
+  await writeAs('other', {})
+  assert.deepEqual(state.begun, ['other'])
+  assert.equal(queue.length, 2)
+  lost.reject(new Error('revoked'))
+  await assert.rejects(second, /revoked/)
+  const closing = queue.drain()
+  valid.resolve()
+  await Promise.all([first, closing])
+  assert.deepEqual(state.begun, ['other', 'valid'])
+  assert.deepEqual([valid.state.verified, lost.state.verified], [1, 1])
+})
+
+test('a caller that was verified a moment ago is not verified at its turn', async () => {
+  const { queue } = createRig()
+  const { state, authority } = createAuthority()
+  state.isOld = false
+  await queue.write(async () => {}, { authority })
+  assert.equal(state.verified, 0)
+})

@@ -4,6 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as nextTick } from 'node:timers/promises'
+import type { CallerAuthority } from '../../kernel/caller-authority.ts'
 import { shareKeyOf } from '../../kernel/caller-group.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -46,6 +47,8 @@ interface WriteJob {
   readonly isLarge: boolean | undefined
   readonly sinceMs: number
   readonly change: (tx: Tx) => Promise<unknown>
+  /** See `WriteOptions`. */
+  readonly authority: CallerAuthority | undefined
   /** Whether it resolves before the sync. */
   readonly isUnsynced: boolean
   /** Whether it runs own code, which may wait for something other than the database. */
@@ -71,6 +74,8 @@ export class WriteQueue {
   readonly #clock: Pick<Clock, 'elapsedMs'>
   readonly #waiting: WriteLanes<WriteJob>
   #committed: WriteJob[] = []
+  /** Jobs whose turn came, and whose caller is verified again before they run. */
+  readonly #verifying = new Set<Promise<void>>()
   #running: Promise<void> | undefined
   /** Until a customer with long transactions has rested. */
   #resting: NodeJS.Timeout | undefined
@@ -98,6 +103,7 @@ export class WriteQueue {
         customer: options.customer && shareKeyOf(options.customer),
         caller: options.caller,
         isLarge: options.isLarge,
+        authority: options.authority,
         sinceMs: this.#clock.elapsedMs(),
         isUnsynced: options.unsynced ?? false,
         endsWhenIdle: options.serializable ?? false,
@@ -113,16 +119,17 @@ export class WriteQueue {
 
   /** Returns the number of transactions that wait for their batch or for the sync. */
   get length(): number {
-    return this.#waiting.length + this.#committed.length
+    return this.#waiting.length + this.#verifying.size + this.#committed.length
   }
 
   /** Resolves when every waiting transaction has resolved or rejected. */
   async drain(): Promise<void> {
     this.#waiting.endRest()
     this.#proceed()
-    while (this.#running || this.#syncing) {
+    while (this.#running || this.#syncing || this.#verifying.size > 0) {
       await this.#running
       await this.#syncing
+      await Promise.all(this.#verifying)
     }
   }
 
@@ -186,6 +193,10 @@ export class WriteQueue {
       while (open.length === 0 || (open.length < BATCH_MAX && hasTime())) {
         const job = nextJob()
         if (!job) break
+        if (job.authority?.hasOldAuthority()) {
+          this.#verify(job, job.authority)
+          continue
+        }
         const startMs = this.#clock.elapsedMs()
         const isApplied = await this.#run(job, hasSavepoints)
         runs.push({ job, ms: this.#clock.elapsedMs() - startMs })
@@ -209,6 +220,22 @@ export class WriteQueue {
       else this.#committed.push(job)
     }
     if (this.#committed.length > 0) this.#syncing ??= this.#syncCommits()
+  }
+
+  /** Verifies the caller of a job beside the writes of others; the job is then the next one. */
+  #verify(job: WriteJob, authority: CallerAuthority): void {
+    const verification = job
+      .inContext(() => authority.requireAuthority())
+      .then(() => {
+        if (this.#fatalError !== undefined) throw storageUnavailable(this.#fatalError)
+        this.#waiting.restore([job])
+      })
+      .catch(job.reject)
+      .finally(() => {
+        this.#verifying.delete(verification)
+        this.#proceed()
+      })
+    this.#verifying.add(verification)
   }
 
   /** Each transaction also took its part of the commit, which blocks reads as well. */

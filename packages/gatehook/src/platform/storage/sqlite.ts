@@ -315,7 +315,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
   const readerDeps = { clock, faults }
   const queue = new WriteQueue(createWriterConnection(writer, shared), deps.log, clock)
   const snapshots = openSnapshots(snapshotReader, guard, readerDeps)
-  const longReads = createLongReads(resolve(path), guard)
+  const longReads = createLongReads(resolve(path), guard, clock)
   let closing: Promise<void> | undefined
   const requireUsable = (method: string) => {
     guard.refuseInside(method)

@@ -25,7 +25,7 @@ function createGroups({
   const run = createWriteGroups({
     clock: { elapsedMs: () => elapsedMs },
     awaitSlow,
-    async runAlone(change) {
+    async runAlone({ change }) {
       await awaitStep()
       const value = await change(tx)
       log.push(`${value}`)

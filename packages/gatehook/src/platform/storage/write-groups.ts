@@ -7,6 +7,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
+import type { CallerAuthority } from '../../kernel/caller-authority.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
 import type { Tx } from './database.ts'
@@ -25,6 +26,8 @@ const PAUSED_KEYS_MAX = 10_000
 /** A write, and the async context of its caller: another write can start it. */
 export interface GroupedChange {
   readonly change: (tx: Tx) => Promise<unknown>
+  /** See `WriteOptions`. */
+  readonly authority?: CallerAuthority | undefined
   readonly inContext: <T>(body: () => T) => T
 }
 
@@ -61,7 +64,7 @@ interface WriteGroupDeps {
   readonly awaitSlow?: () => SlowWait
   /** Runs a change in its own transaction, with repetitions. */
   readonly runAlone: (
-    change: (tx: Tx) => Promise<unknown>,
+    write: Pick<GroupedChange, 'change' | 'authority'>,
     customer: TurnKey | undefined,
     waitedMs: number,
   ) => Promise<unknown>
@@ -81,6 +84,7 @@ export type RunInGroup = <T>(
   key: string,
   change: (tx: Tx) => Promise<T>,
   customer: TurnKey | undefined,
+  authority?: CallerAuthority,
 ) => Promise<T>
 
 export function createWriteGroups({
@@ -108,8 +112,10 @@ export function createWriteGroups({
     }
   }
   const runEach = async (members: readonly GroupedWrite[], customer?: TurnKey) => {
-    const ends = members.map(({ change, inContext, resolve, reject, ...member }) =>
-      inContext(() => runAlone(change, customer, waitOf(member))).then(resolve, reject),
+    const ends = members.map((member) =>
+      member
+        .inContext(() => runAlone(member, customer, waitOf(member)))
+        .then(member.resolve, member.reject),
     )
     // Writes that wait for a lock hold up no others.
     const slow = awaitSlow()
@@ -129,16 +135,17 @@ export function createWriteGroups({
     if (next.length > 0) void start(key, state, next, customer)
     else if (state.running === 0) states.delete(key)
   }
-  return (group, change, customer) => {
+  return (group, change, customer, authority) => {
     // Backends, persons and operators take turns, so they share no group (decision 0084).
     const key = `${customer} ${group}`
     const state = states.get(key) ?? { running: 0, waiting: [] }
     states.set(key, state)
-    if (state.waiting.length >= WAITING_MAX) return runAlone(change, customer, 0) as never
+    if (state.waiting.length >= WAITING_MAX)
+      return runAlone({ change, authority }, customer, 0) as never
     return new Promise((resolve, reject) => {
       const inContext = AsyncLocalStorage.snapshot()
       const sinceMs = clock.elapsedMs()
-      const member = { change, inContext, sinceMs, resolve, reject } as GroupedWrite
+      const member = { change, authority, inContext, sinceMs, resolve, reject } as GroupedWrite
       if (state.running < RUNNING_MAX) void start(key, state, [member], customer)
       else state.waiting.push(member)
     })

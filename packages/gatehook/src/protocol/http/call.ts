@@ -1,5 +1,6 @@
 /** The interface between the HTTP server and its handlers: a request, its response, endpoints. */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { CallerAuthority } from '../../kernel/caller-authority.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { AnyCode, Failure } from '../../kernel/failure.ts'
 import type { Pace } from '../../kernel/pace.ts'
@@ -68,7 +69,7 @@ export interface Stream {
 }
 
 /** A request on its path through the pipeline. Steps and handlers fill in the mutable members. */
-export interface Call {
+export interface Call extends CallerAuthority {
   /** `X-Request-Id`. */
   readonly id: string
   readonly method: Method
@@ -131,8 +132,6 @@ export interface Call {
   readonly startedMs: number
   /** Aborts when the connection ends before the response is written. */
   readonly signal: AbortSignal
-  /** Throws `unauthorized` if the caller lost rights while the request waited for others. */
-  requireAuthority(): Promise<void>
   /**
    * Resolves when the database may be read for a response that can be large. Throws `overloaded` if
    * the caller does not read earlier responses (§11.5).

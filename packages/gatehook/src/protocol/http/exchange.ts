@@ -174,6 +174,8 @@ export class Exchange implements Call {
   identified: IdentifiedPrincipal | undefined = undefined
   recognized: Principal | undefined = undefined
   refusal: Failure | undefined = undefined
+  /** When the caller was last verified, or earlier, by `clock.elapsedMs`. */
+  verifiedMs: number
   version: string | undefined = undefined
   eventIds: string[] = []
   warnings: Warning[] = []
@@ -239,6 +241,7 @@ export class Exchange implements Call {
     this.host = origin.host
     this.versionSegment = head.segment
     this.startedMs = head.startedMs
+    this.verifiedMs = head.startedMs
     this.out = commonHeaders(head.id)
     this.outer = outer
     if (outer?.principal && this.operation?.authenticated !== false) {
@@ -251,9 +254,18 @@ export class Exchange implements Call {
     return this.outer ?? this
   }
 
+  hasOldAuthority(): boolean {
+    const { authorized } = this
+    return this.context.authority.isOld(authorized, authorized.verifiedMs)
+  }
+
   async requireAuthority(): Promise<void> {
-    const loss = await this.context.authority.findLoss(this.authorized, this.startedMs)
+    if (!this.hasOldAuthority()) return
+    const { authorized, context } = this
+    const verifiedMs = context.authority.elapsedMs()
+    const loss = await context.authority.findLoss(authorized)
     if (loss !== undefined) throw new Failure('unauthorized', `Since the request began, ${loss}.`)
+    authorized.verifiedMs = verifiedMs
   }
 
   get signal(): AbortSignal {

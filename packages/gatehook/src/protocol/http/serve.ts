@@ -25,6 +25,8 @@ async function completeLater(exchange: Exchange, pending: Promise<Answer>): Prom
   let answer: Answer
   try {
     answer = await pending
+    // It may have waited for its turn. A change verifies at its own turn (`perform.ts`).
+    if (isRead(exchange) && exchange.hasOldAuthority()) await exchange.requireAuthority()
   } catch (thrown) {
     if (thrown === ABORTED || thrown === DEPARTED) return respond(exchange, undefined)
     const { explainError } = exchange.context
@@ -33,6 +35,8 @@ async function completeLater(exchange: Exchange, pending: Promise<Answer>): Prom
   }
   complete(exchange, answer)
 }
+
+const isRead = ({ method }: Exchange): boolean => method === 'GET' || method === 'HEAD'
 
 function handle(exchange: Exchange): Answer | Promise<Answer> {
   const { refusal } = exchange.head

@@ -43,16 +43,18 @@ for (const [change, current, reason] of REASONS) {
     const call = callOf(principal)
     const acting = callOf({ ...principal, customer: 'cus_2', caller: principal })
     time.ms = 999
-    assert.equal(await authority.findLoss(call, 0), undefined)
+    assert.equal(authority.isOld(call, 0), false)
     time.ms = 1000
+    assert.equal(authority.isOld(call, 0), true)
+    assert.equal(authority.isOld(callOf(undefined), 0), false)
     for (const request of [call, acting]) {
-      const loss = await authority.findLoss(request, 0)
+      const loss = await authority.findLoss(request)
       if (reason) assert.match(loss!, reason)
       else assert.equal(loss, undefined)
     }
     assert.equal(call.principal, reason ? principal : current, 'rights that it gained apply')
     assert.equal(acting.principal!.customer, 'cus_2')
-    assert.equal(await authority.findLoss(callOf(undefined), 0), undefined)
+    assert.equal(await authority.findLoss(callOf(undefined)), undefined)
   })
 }
 

@@ -1,7 +1,7 @@
 /**
- * Verifies again what a caller may do, while a request lasts as long as the caller likes (§3.10,
- * §4.7): each second of an open stream, and after a body that arrived slowly. A revoked credential,
- * an ended session, a disabled person, a suspended customer and a lost scope end it.
+ * Verifies again what a caller may do while a request lasts (§3.10, §4.7): each second of an open
+ * stream, and after each wait of a second, for a body or a turn. A revoked credential, an ended
+ * session, a disabled person, a suspended customer and a lost scope end it.
  */
 import type { Clock } from '../../kernel/clock.ts'
 import { startInterval } from '../../kernel/interval.ts'
@@ -15,8 +15,12 @@ const VERIFY_MS = 1000
 export type IdentifyAgain = (call: Call) => Principal | undefined | Promise<Principal | undefined>
 
 export interface StreamAuthority {
-  /** Returns why a request that began at `sinceMs` must not continue; undefined if it may. */
-  findLoss(call: Call, sinceMs: number): Promise<string | undefined>
+  /** The time by which callers are verified. */
+  elapsedMs(): number
+  /** Returns whether a caller that was verified at `verifiedMs` has to be verified again. */
+  isOld(call: Pick<Call, 'principal'>, verifiedMs: number): boolean
+  /** Verifies a caller. Returns why its request must not continue; undefined if it may. */
+  findLoss(call: Call): Promise<string | undefined>
   /**
    * Calls `end` once the caller of a stream may no longer read it, or after `longestMs`. Returns
    * the function that ends the watch.
@@ -55,11 +59,10 @@ export function createStreamAuthority({
     return undefined
   }
   return {
-    async findLoss(call, sinceMs) {
-      const { principal } = call
-      if (!principal || elapsedMs() - sinceMs < VERIFY_MS) return undefined
-      return findLossOf(call, callerOf(principal))
-    },
+    elapsedMs,
+    isOld: ({ principal }, verifiedMs) =>
+      principal !== undefined && elapsedMs() - verifiedMs >= VERIFY_MS,
+    findLoss: async (call) => call.principal && findLossOf(call, callerOf(call.principal)),
     watch(call, { longestMs = Number.POSITIVE_INFINITY, end }) {
       const first = call.principal && callerOf(call.principal)
       const begunMs = elapsedMs()

@@ -8,6 +8,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
+import { writeFor } from '../http/authorized-write.ts'
 import type { Answer, Call } from '../http/call.ts'
 import { ownerOf } from '../http/owner.ts'
 import { prefersDryRun } from './dry-run.ts'
@@ -112,7 +113,7 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
         if (!(await reclaimRecord(tx, scope, record, expiresAt))) throw inProgress()
         return { id: record.id, isResent: true }
       },
-      { customer, caller },
+      { customer, caller, authority: call },
     )
   }
   const replay = async (
@@ -149,7 +150,7 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
     const acceptsKey = call.method === 'POST' || call.method === 'PATCH'
     const key = acceptsKey ? readIdempotencyKey(call) : undefined
     if (key === undefined) {
-      if (call.principal!.caller) await db.write((tx) => recordChange(tx, call))
+      if (call.principal!.caller) await writeFor(call, db)((tx) => recordChange(tx, call))
       return answerOrThrow(await send(undefined))
     }
     const recordHash = deriveRecordHash(call, key)

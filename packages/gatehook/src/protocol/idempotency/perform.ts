@@ -1,7 +1,7 @@
 /**
  * Runs a change in one transaction that ends in the response. With an `Idempotency-Key`, the
  * claimed key, the change and the stored response commit together. A replay returns the stored
- * response (§11.1).
+ * response (§11.1). The caller must still have its rights when the turn of the change comes.
  */
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
@@ -42,13 +42,12 @@ import { readStoredResponse } from './stored-response.ts'
 import { RESPONSE_PURPOSE, responseRow } from './tables.ts'
 import { setRequestOf } from './transaction-request.ts'
 
-interface PerformOptions extends WriteOptions {
+interface PerformOptions extends Omit<WriteOptions, 'authority'> {
   /** Default: a caller who has lost a scope since gets 403. */
   readonly narrowReplay?: NarrowReplay
   /**
    * Work that must happen outside the transaction, such as a network request. It runs first, except
-   * for a replay. An error that it throws is never stored. It may wait for others, so that the
-   * caller must still have its rights after it.
+   * for a replay. An error that it throws is never stored.
    */
   readonly prepare?: () => Promise<void>
   /** Rolls the change back, and neither reads nor stores an idempotency key. */
@@ -132,9 +131,8 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
   return async (call, requestedChange, ownOptions = {}) => {
     const { group: customer, caller } = ownerOf(call)
     const isLarge = call.bytes.length >= LARGE_BYTES
-    const { group, ...options } = { ...ownOptions, customer, caller, isLarge }
-    const { narrowReplay } = ownOptions
-    const prepare = withAuthority(call, ownOptions.prepare)
+    const { group, ...options } = { ...ownOptions, customer, caller, isLarge, authority: call }
+    const { narrowReplay, prepare } = ownOptions
     const change = async (tx: Tx): Promise<Answer> => {
       const answer = await requestedChange(tx)
       requireAnswerFits(answer)
@@ -170,14 +168,6 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
     }
   }
 }
-
-/** Returns the work of a request, after which its caller must still have its rights. */
-const withAuthority = (call: Call, work: PerformOptions['prepare']): PerformOptions['prepare'] =>
-  work &&
-  (async () => {
-    await work()
-    await call.requireAuthority()
-  })
 
 /** Returns the record of another request. Throws if it expired since the claim. */
 async function requireRecord(tx: Tx, { scope, ids, now }: RecordClaim): Promise<IdempotencyRecord> {
