@@ -1,4 +1,5 @@
 /** Assembles the cache of OAuth clients, and the documents that describe some of them (§16.4). */
+
 import { readFileSync } from 'node:fs'
 import { defaultPersonScopes } from '../declare/resources/scopes.ts'
 import type { ServiceDefinition } from '../declare/resources/service.ts'
@@ -8,6 +9,7 @@ import { createClientDocuments } from '../identity/oauth/client-documents.ts'
 import type { RegistrationDeps } from '../identity/oauth/client-registration.ts'
 import { createFetchBudget } from '../identity/oauth/fetch-budget.ts'
 import { createKeySets, type KeySets } from '../identity/oauth/key-set.ts'
+import type { RestoredAt } from '../identity/tokens/single-use.ts'
 import { isLoopback } from '../kernel/address.ts'
 import { createDocumentFetcher } from '../outbound/transport/fetch-document.ts'
 import { createLazyTransport } from '../outbound/transport/lazy-transport.ts'
@@ -21,13 +23,14 @@ interface ClientModule extends Component {
   readonly clients: ClientCache
   readonly readsDocuments: () => boolean
   readonly keySets: KeySets
+  readonly restoredAt: RestoredAt
   readonly log: Foundation['log']
   readonly hasOpenid: boolean
   readonly registration: Pick<RegistrationDeps, 'mode' | 'limiter' | 'scopes'>
 }
 
 export function assembleClients(
-  { config, db, clock, log, publicUrl, release = '0' }: Foundation,
+  { config, db, clock, log, publicUrl, restore, release = '0' }: Foundation,
   service: ServiceDefinition,
 ): ClientModule {
   const ca = config.webhookCa === null ? undefined : readFileSync(config.webhookCa, 'utf8')
@@ -57,6 +60,7 @@ export function assembleClients(
     hasOpenid,
     keySets: createKeySets({ fetchDocument, fetchTrusted, countFetch, clock }),
     log,
+    restoredAt: restore.restoredAt,
     readsDocuments: () => hosts() !== 'off',
     registration: { mode: config.clientRegistration, limiter, scopes: documentScopes },
     async stop() {

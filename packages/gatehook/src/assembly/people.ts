@@ -77,6 +77,7 @@ export function assemblePeople(
   }: SignInAssembly,
 ): SignInModules {
   const { config, random, clock, vault, db, log, publicUrl } = foundation
+  const { restoredAt } = foundation.restore
   const { service } = catalog
   const hasher = createHasher({ random, clock })
   const devices = createDevices(vault, random)
@@ -86,7 +87,7 @@ export function assemblePeople(
     { admin, vault, hasher, record, directory },
     recognizedClients,
   )
-  const passkeys = { admin, vault, service: service.name, publicUrl }
+  const passkeys = { admin, vault, service: service.name, publicUrl, restoredAt }
   const ceremonies = createPasskeyCeremonies({
     ...passkeys,
     realm: 'person',

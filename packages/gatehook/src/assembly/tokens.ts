@@ -46,7 +46,7 @@ export function assembleTokens(
       absoluteMs: config.refreshTokenMaxS * 1000,
       graceMs: config.refreshGraceS * 1000,
     },
-    restoredMs: () => restore.current()?.recognized_at,
+    restoredMs: restore.restoredAt,
     issuer: publicUrl,
     audiences: createAudiences(publicUrl, config.audience, config.mcp === 'on'),
   })

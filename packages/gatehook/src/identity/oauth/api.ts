@@ -13,6 +13,7 @@ import type { Identify } from '../access/authenticate.ts'
 import type { Devices } from '../people/devices.ts'
 import type { SignInApi } from '../people/login.ts'
 import type { ClientPermissions, TokenClient, Tokens } from '../tokens/api.ts'
+import type { RestoredAt } from '../tokens/single-use.ts'
 import { CODE_RETENTION_MS, findCode } from './authorization-codes.ts'
 import { authorizeRoutes } from './authorize.ts'
 import { verifyClientSecret } from './client.ts'
@@ -61,6 +62,7 @@ interface OauthDeps {
   readonly registration: Pick<RegistrationDeps, 'mode' | 'limiter' | 'scopes'>
   /** The keys of clients (§16.7). */
   readonly keySets: KeySets
+  readonly restoredAt: RestoredAt
   readonly log: Pick<Log, 'warn'>
   /** Whether a `client_id` may be the URL of a document (§16.4). */
   readonly readsDocuments: () => boolean
@@ -79,7 +81,7 @@ export interface Oauth {
 
 export function createOauth(deps: OauthDeps): Oauth {
   const { clients, tokens, devices, people, identify, vault, list, perform } = deps
-  const { service, lifetimes, issuer } = deps
+  const { service, lifetimes, issuer, keySets, restoredAt } = deps
   const { audiences } = tokens
   const { db, clock, random, trail } = deps.administration
   const audit = { clock, random, trail }
@@ -93,13 +95,13 @@ export function createOauth(deps: OauthDeps): Oauth {
   }
   const authenticateClient = createClientAuthentication({
     ...{ clients, throttle, clock, hasGrant },
-    ...{ db, keySets: deps.keySets, issuer, log: deps.log },
+    ...{ db, keySets, issuer, restoredAt, log: deps.log },
   })
   const signIns = createSignInSessions({ ...audit, db, people })
   const tickets = createFormTickets({ clock, vault })
   const administration = { ...deps.administration, tokens, evict: clients.evict }
   const issuers = createIssuers(db, clock)
-  const explanation = { db, clock, issuer, people, clients, audiences, keySets: deps.keySets }
+  const explanation = { db, clock, issuer, people, clients, audiences, keySets, restoredAt }
   const scopes = [...administration.scopes].sort()
   const shared = { ...audit, db, clients, people, devices, issuer, audiences }
   const { changes } = administration

@@ -8,7 +8,13 @@ import { constants, KeyObject, verify, type webcrypto } from 'node:crypto'
 import type { CompactJWSHeaderParameters } from 'jose'
 import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
 import { decodeCanonical, decodeObject } from '../tokens/jws.ts'
-import { type SingleUse, useOnce, wasUsed } from '../tokens/single-use.ts'
+import {
+  mayBeUsed,
+  type RestoredAt,
+  type SingleUse,
+  useOnce,
+  wasUsed,
+} from '../tokens/single-use.ts'
 import type { AssertionKeys, ClientKeys, KeySets, SelectKey } from './key-set.ts'
 
 const SHA256 = { hash: 'sha256' } as const
@@ -93,6 +99,7 @@ export interface AssertionDeps {
   readonly clock: { now(): number }
   /** Returns the issuer of this server: the only audience. */
   readonly issuer: () => string
+  readonly restoredAt: RestoredAt
 }
 
 export interface ExpectedAssertion {
@@ -104,7 +111,11 @@ export interface ExpectedAssertion {
   readonly sub?: string
   readonly maxAheadS: number
   readonly needsJti: boolean
+  /** Whether it counts once. */
+  readonly isSingle: boolean
 }
+
+const ONCE = { needsJti: true, isSingle: true } as const
 
 /** Verifies the assertion of a client and marks it as used. Throws `AssertionFault`. */
 export async function verifyClientAssertion(
@@ -114,7 +125,7 @@ export async function verifyClientAssertion(
 ): Promise<void> {
   const assertion = decodeAssertion(jwt)
   if (!assertion) throw new AssertionFault('the assertion is no JWT, or too long')
-  const expected = { iss: id, sub: id, maxAheadS: CLIENT_MAX_AHEAD_S, needsJti: true }
+  const expected = { iss: id, sub: id, maxAheadS: CLIENT_MAX_AHEAD_S, ...ONCE }
   requirePassed(await examineAssertion(deps, { ...expected, ...source }, assertion))
   if (!(await deps.db.write((tx) => markUsed(tx, id, assertion.claims)))) {
     throw new AssertionFault(USED_BEFORE)
@@ -123,7 +134,7 @@ export async function verifyClientAssertion(
 
 /** Performs the checks that every assertion must pass. It marks nothing as used. */
 export async function examineAssertion(
-  { keySets, clock, issuer }: AssertionDeps,
+  { keySets, clock, issuer, restoredAt }: AssertionDeps,
   expected: ExpectedAssertion,
   assertion: DecodedAssertion,
 ): Promise<AssertionCheck[]> {
@@ -138,7 +149,24 @@ export async function examineAssertion(
       fault: isForServer ? undefined : `The aud of the assertion must be ${issuer()}.`,
       isPublic: true,
     },
+    {
+      name: 'restore',
+      fault: expected.isSingle ? findRestoreFault(claims, expected, restoredAt) : undefined,
+      isPublic: true,
+    },
   ]
+}
+
+/** It may have been used after the backup: then nothing stores that. */
+function findRestoreFault(
+  { iat, nbf, exp }: Claims,
+  { maxAheadS }: Pick<ExpectedAssertion, 'maxAheadS'>,
+  restoredAt: RestoredAt,
+): string | undefined {
+  const times = [iat, nbf, Number(exp) - maxAheadS].filter((time) => typeof time === 'number')
+  const validFromMs = (Math.max(...times) - CLOCK_TOLERANCE_S) * 1000
+  if (!mayBeUsed(validFromMs, restoredAt)) return undefined
+  return 'The assertion may be older than the restored data of this server. Send one with iat.'
 }
 
 /** The keys of `jose`, as `node:crypto` takes them. */

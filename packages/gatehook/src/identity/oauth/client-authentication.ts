@@ -13,6 +13,7 @@ import {
 } from '../../protocol/http/authorization.ts'
 import type { Call } from '../../protocol/http/call.ts'
 import { headerLines } from '../../protocol/http/header.ts'
+import type { RestoredAt } from '../tokens/single-use.ts'
 import { ASSERTION_TYPE, AssertionFault, readSubject, verifyClientAssertion } from './assertion.ts'
 import { type OauthClient, verifyClientSecret } from './client.ts'
 import type { ClientCache } from './client-cache.ts'
@@ -105,6 +106,7 @@ interface ClientAuthenticationDeps {
   readonly db: Database
   readonly keySets: KeySets
   readonly issuer: () => string
+  readonly restoredAt: RestoredAt
   readonly log: Pick<Log, 'warn'>
   /** Whether a request presents a code or token that was issued to a client. */
   readonly hasGrant: (clientId: string, parameters: OauthParameters) => Promise<boolean>

@@ -82,6 +82,7 @@ export async function examineIssued(
     iss: issuer.issuer,
     maxAheadS: MAX_AHEAD_S,
     needsJti: isIdentity || !issuer.isReusable,
+    isSingle: !issuer.isReusable,
   }
   add(...(await examineAssertion(deps, expected, assertion)))
   if (isIdentity) add(...identityChecks(claims, deps.audiences.all()))

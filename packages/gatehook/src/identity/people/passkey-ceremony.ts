@@ -12,7 +12,7 @@ import { isLoopback } from '../../kernel/address.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Administration } from '../access/administration.ts'
-import { useOnce } from '../tokens/single-use.ts'
+import { mayBeUsed, type RestoredAt, useOnce } from '../tokens/single-use.ts'
 import { invalidCredentials } from './username.ts'
 
 const PURPOSE = 'passkey-challenge'
@@ -31,6 +31,7 @@ export interface StoredPasskey {
 interface CeremonyDeps {
   readonly admin: Pick<Administration, 'db' | 'clock'>
   readonly vault: Vault
+  readonly restoredAt: RestoredAt
   /** The kind of accounts: a challenge of the other kind is not valid. */
   readonly realm: 'person' | 'operator'
   /** The name of the service, which authenticators display. */
@@ -53,7 +54,7 @@ export interface AttestedCredential {
   readonly response: { readonly attestationObject: string }
 }
 
-function createChallenges({ admin: { db, clock }, vault }: CeremonyDeps) {
+function createChallenges({ admin: { db, clock }, vault, restoredAt }: CeremonyDeps) {
   const createChallenge = (ceremony: string): Uint8Array<ArrayBuffer> =>
     new Uint8Array(vault.encrypt(PURPOSE, ceremony, String(clock.now() + CEREMONY_MS)))
 
@@ -66,7 +67,7 @@ function createChallenges({ admin: { db, clock }, vault }: CeremonyDeps) {
     } catch {
       return false
     }
-    if (!(expiresAt > clock.now())) return false
+    if (!(expiresAt > clock.now()) || mayBeUsed(expiresAt - CEREMONY_MS, restoredAt)) return false
     const use = { purpose: PURPOSE, text: bytes.toString('base64url') }
     return db.write((tx) => useOnce(tx, use, expiresAt))
   }

@@ -101,6 +101,8 @@ export const takeAppliedRevocations = (tx: Tx): Promise<boolean> => deleteSettin
 /** The state as this node knows it. */
 export interface RestoreFollower {
   current(): RestoreState | undefined
+  /** When the data was recognized as restored, in epoch milliseconds. */
+  restoredAt(): number | undefined
   readonly polled: PolledValue
   /** Calls the listener when the installation is held, or released. */
   onChange(listener: (held: boolean) => void): void
@@ -116,6 +118,7 @@ export async function followRestore(db: Database): Promise<RestoreFollower> {
   }
   return {
     current: () => state,
+    restoredAt: () => state?.recognized_at,
     polled: { select: () => selectSetting(STATE), receive },
     onChange: (listener) => void listeners.push(listener),
   }
