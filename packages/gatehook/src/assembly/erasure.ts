@@ -62,7 +62,7 @@ export function assembleErasure(foundation: Foundation, assembly: ErasureAssembl
   })
   const persons = assemblePersons(foundation, assembly, ofEngine)
   const routes = erasureRoutes({ admin, list, perform, exportCustomer, deletion, persons })
-  const handlers = [deletion.handler, ...(persons ? [persons.erasure.handler] : [])]
+  const handlers = [...deletion.handlers, ...(persons?.erasure.handlers ?? [])]
   const lane = createJobLane(foundation, { lane: 'deletion', handlers, queue })
   const components = [{ routes }, lane.component]
   return { runDue: lane.runDue, components, exportCustomer, exportPerson: persons?.export }

@@ -34,6 +34,7 @@ const versionUsage: Table = {
   key: ['no'],
   place: 'scope',
   belongs: byScope,
+  followsRequests: true,
   indexes: {
     caller: {
       on: 'version, scope, key_id, client_id, subject, method, route',

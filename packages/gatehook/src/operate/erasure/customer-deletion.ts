@@ -18,6 +18,8 @@ import {
   ATTEMPTS,
   decodeState,
   encodeState,
+  LATE_MS,
+  LATE_PASS,
   openWarrant,
   type RowPlace,
   TIMEOUT_MS,
@@ -28,6 +30,8 @@ import {
 } from './slices.ts'
 
 const JOB = 'delete_customer'
+/** Deletes the rows of requests that ended after the deletion. */
+const LATE_JOB = 'delete_late_rows'
 const ACTION = 'customer.delete'
 
 interface DeletionDeps {
@@ -46,7 +50,7 @@ interface DeletionInput extends WalkState {
 }
 
 export interface CustomerDeletionJob {
-  readonly handler: JobHandler
+  readonly handlers: readonly JobHandler[]
   /** Enqueues the job; `cause` is the id of the audit row. */
   begin(tx: Tx, customer: CustomerPlace, cause: string): Promise<unknown>
 }
@@ -55,23 +59,26 @@ export function createCustomerDeletion(deps: DeletionDeps): CustomerDeletionJob 
   const { enqueue } = deps
   const { clock } = deps.audit
   return {
-    handler: {
-      kind: 'deletion',
-      name: JOB,
-      attempts: ATTEMPTS,
-      timeoutMs: TIMEOUT_MS,
-      async run({ input, signal }) {
-        const { warrant: stored, ...state } = decodeState<DeletionInput>(input)
-        const source = { db: deps.db, trail: deps.audit.trail }
-        const warrant = await openWarrant(source, stored, { action: ACTION })
-        if (!warrant) return undefined
-        const no = customerNoOf(warrant.scopes[0] as Scope)
-        const steps = await stepsOf(deps, { id: warrant.target, no }, warrant)
-        const next = await walkSteps(steps, state, { clock, signal })
-        if (!next) return end(deps, no)
-        return new Continuation(clock.now(), encodeState({ warrant, ...next }))
+    handlers: [
+      lateHandler(deps),
+      {
+        kind: 'deletion',
+        name: JOB,
+        attempts: ATTEMPTS,
+        timeoutMs: TIMEOUT_MS,
+        async run({ input, signal }) {
+          const { warrant: stored, ...state } = decodeState<DeletionInput>(input)
+          const source = { db: deps.db, trail: deps.audit.trail }
+          const warrant = await openWarrant(source, stored, { action: ACTION })
+          if (!warrant) return undefined
+          const no = customerNoOf(warrant.scopes[0] as Scope)
+          const steps = await stepsOf(deps, { id: warrant.target, no }, warrant)
+          const next = await walkSteps(steps, state, { clock, signal })
+          if (!next) return end(deps, no, warrant)
+          return new Continuation(clock.now(), encodeState({ warrant, ...next }))
+        },
       },
-    },
+    ],
     begin(tx, { id: target, no }, cause) {
       const scopes = scopesOf(no)
       const warrant = deps.audit.trail.warrantFor({ action: ACTION, target, scopes, cause })
@@ -85,6 +92,24 @@ export function createCustomerDeletion(deps: DeletionDeps): CustomerDeletionJob 
     },
   }
 }
+
+/** Its kind removes the input at the end, so that the id of the customer is not stored longer. */
+const lateHandler = (deps: DeletionDeps): JobHandler => ({
+  kind: 'erasure',
+  name: LATE_JOB,
+  attempts: ATTEMPTS,
+  timeoutMs: TIMEOUT_MS,
+  async run({ input, signal }) {
+    const { clock } = deps.audit
+    const { warrant, ...state } = decodeState<DeletionInput>(input)
+    const customer = { id: warrant.target, no: customerNoOf(warrant.scopes[0] as Scope) }
+    const listTables = async () =>
+      (await deps.listTables()).filter(({ followsRequests }) => followsRequests)
+    const steps = await stepsOf({ ...deps, listTables }, customer, warrant)
+    const next = await walkSteps(steps, state, { clock, signal, lastPass: LATE_PASS.pass })
+    return next && new Continuation(clock.now(), encodeState({ warrant, ...next }))
+  },
+})
 
 async function stepsOf(
   { db, audit, monitoring, listTables }: DeletionDeps,
@@ -117,12 +142,23 @@ async function stepsOf(
   return steps
 }
 
-async function end({ db, audit }: DeletionDeps, no: number): Promise<void> {
+async function end(
+  { db, audit, enqueue }: DeletionDeps,
+  no: number,
+  warrant: ClearingWarrant,
+): Promise<void> {
   await db.write(async (tx) => {
     const customer = await store.endDeletion(tx, no)
     if (!customer) return
     const { id: target, deleted_rows: rows } = customer
     const actor = { kind: 'system', id: 'deletion' } as const
     await recordAudit(tx, { actor, action: 'customer.deleted', target, detail: { rows } }, audit)
+    await enqueue(tx, {
+      kind: 'erasure',
+      name: LATE_JOB,
+      scope: undefined,
+      input: encodeState({ warrant, ...LATE_PASS }),
+      runAt: audit.clock.now() + LATE_MS,
+    })
   })
 }

@@ -27,12 +27,20 @@ import type { Reader } from '../../platform/storage/database.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import type { JsonOf } from '../../protocol/fields/members.ts'
 import type { personErasure } from './operations.ts'
-import { collectingSteps, erasingSteps, type PersonStepDeps, placeOf } from './person-steps.ts'
+import {
+  collectingSteps,
+  erasingSteps,
+  lateSteps,
+  type PersonStepDeps,
+  placeOf,
+} from './person-steps.ts'
 import { PersonValues, type StoredPersonValues } from './person-values.ts'
 import {
   ATTEMPTS,
   decodeState,
   encodeState,
+  LATE_MS,
+  LATE_PASS,
   openWarrant,
   SETTLE_MS,
   TIMEOUT_MS,
@@ -41,6 +49,8 @@ import {
 } from './slices.ts'
 
 const JOB = 'erase_person'
+/** Erases rows of requests that ended after the erasure. */
+const LATE_JOB = 'erase_late_rows'
 const ACTION = 'person.erase'
 /**
  * The first pass collects, the second erases, the next ones erase what requests wrote meanwhile.
@@ -72,7 +82,7 @@ interface ErasureInput extends WalkState {
 type ErasedCounts = Record<string, number>
 
 export interface PersonErasure {
-  readonly handler: JobHandler
+  readonly handlers: readonly JobHandler[]
   /** Ends the credential and enqueues the job. Throws 404. */
   begin(admin: Administration, id: number, actor: Actor): Promise<JsonOf<typeof personErasure>>
 }
@@ -106,17 +116,16 @@ export async function findPersonRow(
   return { scope, row }
 }
 
+const POLICY = { kind: 'erasure', attempts: ATTEMPTS, timeoutMs: TIMEOUT_MS } as const
+
 export function createPersonErasure(deps: PersonErasureDeps): PersonErasure {
   const { directory, personal, credentials, enqueue } = deps
   const { resource } = directory
   return {
-    handler: {
-      kind: 'erasure',
-      name: JOB,
-      attempts: ATTEMPTS,
-      timeoutMs: TIMEOUT_MS,
-      run: (attempt) => runErasure(deps, attempt),
-    },
+    handlers: [
+      { ...POLICY, name: JOB, run: (attempt) => runErasure(deps, attempt) },
+      { ...POLICY, name: LATE_JOB, run: (attempt) => runLate(deps, attempt) },
+    ],
     begin: (admin, id, actor) =>
       admin.write(async (tx) => {
         const { scope, row } = await findPersonRow(tx, deps, id)
@@ -150,22 +159,15 @@ async function runErasure(
   deps: PersonErasureDeps,
   { id: job, input, customer, signal }: JobAttempt,
 ): Promise<Continuation | undefined> {
-  const { directory, admin } = deps
+  const { admin } = deps
   const { clock } = admin
   const { values: stored, warrant: storedWarrant, ...rest } = decodeState<ErasureInput>(input)
   const { erased = {}, isPart = false, ...state } = rest
-  const { resource } = directory
   const expected = { action: ACTION, values: digestOf(stored) } as const
   const warrant = await openWarrant({ db: deps.db, trail: admin.trail }, storedWarrant, expected)
   if (!warrant) return undefined
-  const [scope, id] = [warrant.scopes[0] as Scope, Number(warrant.target)]
-  const values = new PersonValues({ id: String(id), resource }, stored)
-  const person = { scope, id }
-  values.noteOthers(await listAddressesOfOthers(deps.db, { resource, id }, values.addresses()))
+  const { person, values, places } = await openPlaces(deps, warrant, stored, { customer, isPart })
   const stepsOf = state.pass === 0 ? collectingSteps : erasingSteps
-  const place = placeOf(person, customer!)
-  const others = { ...(await findCustomer(deps.db, DEFAULT_CUSTOMER))!, hasUnowned: true }
-  const places = { place, others, values, isPart }
   const steps = stepsOf({ ...deps, warrant }, person, places).map((step) => ({
     ...step,
     async slice(position: Parameters<typeof step.slice>[0]) {
@@ -189,8 +191,39 @@ async function runErasure(
       encodeState({ ...rest, ...withWarrant(admin.trail, warrant, values), erased }),
     )
   }
-  await end(deps, person, job, { erased, values_left: values.left, cause: warrant.cause })
+  // Of the values the id alone is stored longer: it finds the requests of the person.
+  const owner = new PersonValues({ id: String(person.id), resource: deps.directory.resource })
+  const late = encodeState({ ...LATE_PASS, ...withWarrant(admin.trail, warrant, owner) })
+  await end(deps, person, job, { erased, values_left: values.left, cause: warrant.cause }, late)
   return undefined
+}
+
+/** Returns what an erasure looks for, and where. */
+async function openPlaces(
+  { db, directory: { resource } }: PersonErasureDeps,
+  warrant: ClearingWarrant,
+  stored: StoredPersonValues,
+  { customer, isPart }: Pick<JobAttempt, 'customer'> & { readonly isPart: boolean },
+) {
+  const person = { scope: warrant.scopes[0] as Scope, id: Number(warrant.target) }
+  const { id } = person
+  const values = new PersonValues({ id: String(id), resource }, stored)
+  values.noteOthers(await listAddressesOfOthers(db, { resource, id }, values.addresses()))
+  const place = placeOf(person, customer!)
+  const others = { ...(await findCustomer(db, DEFAULT_CUSTOMER))!, hasUnowned: true }
+  return { person, values, places: { place, others, values, isPart } }
+}
+
+async function runLate(
+  deps: PersonErasureDeps,
+  { input, customer, signal }: JobAttempt,
+): Promise<Continuation | undefined> {
+  const { clock } = deps.admin
+  const { values: stored, warrant, ...state } = decodeState<ErasureInput>(input)
+  const opened = await openPlaces(deps, warrant, stored, { customer, isPart: false })
+  const steps = lateSteps({ ...deps, warrant }, opened.places)
+  const next = await walkSteps(steps, state, { clock, signal, lastPass: LATE_PASS.pass })
+  return next && new Continuation(clock.now(), encodeState({ values: stored, warrant, ...next }))
 }
 
 /**
@@ -198,10 +231,11 @@ async function runErasure(
  * killed after it repeats nothing.
  */
 async function end(
-  { db, admin, record, directory: { resource } }: PersonErasureDeps,
+  { db, admin, record, enqueue, directory: { resource } }: PersonErasureDeps,
   { scope, id }: PersonPlace,
   job: string,
   detail: { readonly erased: ErasedCounts; readonly values_left: number; readonly cause: string },
+  late: string,
 ): Promise<void> {
   await db.write(async (tx) => {
     const now = admin.clock.now()
@@ -210,6 +244,8 @@ async function end(
       const event = await record(tx, scope, personErased(id, resource, isoTime(now)))
       const actor = { kind: 'system', id: 'erasure' } as const
       await recordAudit(tx, { actor, action, target: String(id), scope, detail }, admin)
+      const runAt = now + LATE_MS
+      await enqueue(tx, { kind: 'erasure', name: LATE_JOB, scope, input: late, runAt })
       return event.id
     })
   })

@@ -211,6 +211,12 @@ export function erasingSteps(
   ]
 }
 
+/** Returns the steps that erase the rows of requests that ended after the erasure. */
+export const lateSteps = (deps: PersonErasingDeps, places: ErasurePlaces): WalkStep[] =>
+  deps.tables
+    .filter(({ followsRequests }) => followsRequests)
+    .flatMap((table) => tableSteps(deps, table, places))
+
 function tableSteps(
   deps: PersonErasingDeps,
   table: OwnedTable,

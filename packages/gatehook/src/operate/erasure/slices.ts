@@ -30,6 +30,13 @@ const REST_MIN_MS = 2
  */
 export const SETTLE_MS = 2_500
 export const TIMEOUT_MS = 120_000
+/**
+ * How long after its end a deletion deletes the rows of requests that ended later. A body may take
+ * 30 s, its turns 20 s, an upstream 25 s, and the rows of a response 5 s.
+ */
+export const LATE_MS = 120_000
+/** A single pass. */
+export const LATE_PASS = { pass: 1, changed: 0 } as const satisfies WalkState
 /** An error does not end a deletion. */
 export const ATTEMPTS = Number.POSITIVE_INFINITY
 

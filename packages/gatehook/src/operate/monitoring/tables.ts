@@ -109,6 +109,7 @@ const loggedRequests: Table = {
   },
   stays: 'as long as the log has space (`retention.ts`)',
   apart: true,
+  followsRequests: true,
   staysBehind: true,
 }
 
@@ -151,6 +152,7 @@ const series: Table = {
   belongs: byCustomer,
   stays: 'as long as its step (`steps.ts`)',
   apart: true,
+  followsRequests: true,
   staysBehind: true,
 }
 
@@ -197,6 +199,7 @@ const errorSeries: Table = {
   belongs: byCustomer,
   stays: 'as long as its step',
   apart: true,
+  followsRequests: true,
   staysBehind: true,
 }
 

@@ -26,7 +26,15 @@ export interface OwnedPlace extends CustomerPlace {
 export interface OwnedTable
   extends Pick<
     Table,
-    'name' | 'columns' | 'key' | 'belongs' | 'indexes' | 'apart' | 'ofPerson' | 'hiddenInExports'
+    | 'name'
+    | 'columns'
+    | 'key'
+    | 'belongs'
+    | 'indexes'
+    | 'apart'
+    | 'followsRequests'
+    | 'ofPerson'
+    | 'hiddenInExports'
   > {
   /** Columns that refer to rows of the same table; they become null before rows are deleted. */
   readonly selfReferences?: readonly string[]

@@ -227,6 +227,8 @@ export interface Table {
   readonly searched?: SearchedRows
   /** SQLite: the rows are in the file of monitoring. */
   readonly apart?: true
+  /** Nodes store rows of a request after its response, and a deletion deletes late ones, too. */
+  readonly followsRequests?: true
   /** Whether `gatehook move` leaves the rows behind: the target has its own. */
   readonly staysBehind?: true
   /**
