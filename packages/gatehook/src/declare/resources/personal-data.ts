@@ -7,31 +7,29 @@ import { createHmac, type KeyObject } from 'node:crypto'
 import type { Scope } from '../../kernel/principal.ts'
 import type { RowId } from '../../kernel/row-id.ts'
 import type { MacKeys } from '../../kernel/secret.ts'
-import type { Reader, Tx, Value } from '../../platform/storage/database.ts'
+import type { Reader, Tx } from '../../platform/storage/database.ts'
 import type { DatabaseName } from '../../platform/storage/expressions.ts'
 import { prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
 import { timeOf } from '../../platform/storage/transaction-time.ts'
 import { isSameValue } from '../../protocol/fields/forms.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
-import { ownerCondition } from '../../protocol/lists/collection.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { columnFields } from './computed.ts'
 import { selectTerms } from './derived.ts'
 import { signInResource } from './directory.ts'
 import { withHidden } from './event-object.ts'
 import { ownerPathOf, owningField, wholeScope } from './ownership.ts'
+import {
+  createPersonRows,
+  type ListPersonRows,
+  ownerLookUp,
+  type PersonPlace,
+} from './person-rows.ts'
 import { erasedFields, erasedMembers, namesToErase, personalNames } from './personal-fields.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import { rowDecoder } from './shape.ts'
-import { DELETED_FIELD, LIVE_ROWS } from './soft-deletion.ts'
 import { stampFields } from './stamps.ts'
 import { parseWire, toWire } from './validate.ts'
-
-/** A row of a resource that signs in. */
-export interface PersonPlace {
-  readonly scope: Scope
-  readonly id: number
-}
 
 /** Receives the personal values of the person. */
 type OnPersonalValue = (kind: 'name' | 'other', value: unknown) => void
@@ -58,22 +56,10 @@ interface PersonalEvent extends PersonalObject {
   readonly shape: string
 }
 
-interface PersonRow {
-  readonly id: RowId
-  /** The instant of its deletion, or null, and the id. */
-  readonly place: readonly Value[]
-}
-
 /** The rows of persons in one resource. */
 interface PersonalRows {
   readonly table: string
-  /** Returns the person's rows after a place: those that are not deleted, then deleted ones. */
-  list(
-    reader: Reader,
-    person: PersonPlace,
-    after: readonly Value[] | undefined,
-    limit: number,
-  ): Promise<readonly PersonRow[]>
+  readonly list: ListPersonRows
   /** Returns the row, without secret fields. */
   read(reader: Reader, person: PersonPlace, id: RowId): Promise<AnyRow | undefined>
   /** Erases the row; returns whether it changed. */
@@ -241,31 +227,6 @@ function withMembers(text: string, object: AnyRow, members: AnyRow): string {
   return changed.length === 0 ? text : JSON.stringify({ ...object, ...Object.fromEntries(changed) })
 }
 
-type OwnerLookUp = (reader: Reader, person: PersonPlace, id: RowId) => Promise<boolean>
-
-/** Returns the condition of rows that belong to a person, and its values. */
-function ownedRows(definition: ResourceDefinition, resources: readonly ResourceDefinition[]) {
-  const slots = { scope: Symbol('scope'), person: Symbol('person') }
-  const path = ownerPathOf(definition, resources)!
-  const { sql, values } = ownerCondition(path, slots.scope, slots.person)
-  const valuesFor = ({ scope, id }: PersonPlace) =>
-    values.map((slot) => (slot === slots.scope ? scope : id))
-  return { sql, valuesFor }
-}
-
-/** Returns the function that says whether a row belongs to a person, deleted rows included. */
-function ownerLookUp(
-  definition: ResourceDefinition,
-  resources: readonly ResourceDefinition[],
-): OwnerLookUp {
-  const owned = ownedRows(definition, resources)
-  const select = prepareStatement(
-    `SELECT 1 AS one FROM ${definition.name} WHERE scope = ? AND id = ? AND ${owned.sql}`,
-  )
-  return async (reader, person, id) =>
-    (await reader.arrays(select([person.scope, id, ...owned.valuesFor(person)]))).length > 0
-}
-
 /** Whether a row exists, deleted ones included that can be restored. */
 const rowExists = async (reader: Reader, table: string, scope: Scope, id: RowId) =>
   (await reader.get(
@@ -278,38 +239,14 @@ function rowsOf(
   { definition, rows }: CatalogEntry,
   keys: MacKeys,
 ): PersonalRows {
-  const { name, fields, softDeletion } = definition
-  const owned = ownedRows(definition, service.resources)
-  const selection = `FROM ${name} WHERE scope = ? AND ${owned.sql}`
-  const live = softDeletion ? ` AND ${LIVE_ROWS}` : ''
-  const selectLive = prepareStatement(
-    `SELECT NULL, id ${selection}${live} AND id > ? ORDER BY id LIMIT ?`,
-  )
-  // The index of the owner has the deletion before the id. In the order of the id, SQLite would
-  // pass all rows of the customer.
-  const selectDeleted = prepareStatement(
-    `SELECT ${DELETED_FIELD}, id ${selection} AND ${DELETED_FIELD} IS NOT NULL
-      AND (${DELETED_FIELD}, id) > (?, ?) ORDER BY ${DELETED_FIELD}, id LIMIT ?`,
-  )
-  const lowestId = fields.id!.idPrefix === undefined ? 0 : ''
+  const { name, fields } = definition
   const decode = rowDecoder(definition)
   const selectionFor = (database: DatabaseName) =>
     `SELECT ${selectTerms(columnFields(fields), database)} FROM ${name} WHERE scope = ? AND id = ?`
   const select = prepareStatement(selectionFor('postgres'), selectionFor('sqlite'))
   return {
     table: name,
-    async list(reader, person, after, limit) {
-      const values = [person.scope, ...owned.valuesFor(person)]
-      const [deletedAt = null, id = lowestId] = after ?? []
-      const places =
-        deletedAt === null ? await reader.arrays(selectLive([...values, id, limit])) : []
-      const left = limit - places.length
-      if (softDeletion && left > 0) {
-        const from = deletedAt === null ? [0, lowestId] : [deletedAt, id]
-        places.push(...(await reader.arrays(selectDeleted([...values, ...from, left]))))
-      }
-      return places.map((place) => ({ id: place[1] as RowId, place }))
-    },
+    list: createPersonRows(definition, service.resources),
     async read(reader, { scope }, id) {
       const [cells] = await reader.arrays(select([scope, id]))
       if (!cells) return undefined

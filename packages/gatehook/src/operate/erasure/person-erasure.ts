@@ -4,7 +4,8 @@
  * other rows still refer to it.
  */
 import { hash } from 'node:crypto'
-import type { PersonalData, PersonPlace } from '../../declare/resources/personal-data.ts'
+import type { PersonPlace } from '../../declare/resources/person-rows.ts'
+import type { PersonalData } from '../../declare/resources/personal-data.ts'
 import { runOnce } from '../../declare/resources/repeat-keys.ts'
 import type { RowCredentials } from '../../declare/resources/rows.ts'
 import type { Actor } from '../../history/audit/actor.ts'

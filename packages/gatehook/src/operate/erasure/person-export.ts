@@ -67,7 +67,7 @@ async function* readLines(
 ): AsyncGenerator<string> {
   for (const { table, list, read } of personal.rows) {
     for (let after: readonly Value[] | undefined; ; ) {
-      const rows = await list(db, person, after, SLICE_ROWS)
+      const { rows, next } = await list(db, person, after, SLICE_ROWS)
       let text = ''
       for (const { id } of rows) {
         const row = await read(db, person, id)
@@ -79,8 +79,8 @@ async function* readLines(
       }
       yield text
       await nextTick() // other requests run between two pages
-      if (rows.length < SLICE_ROWS) break
-      after = rows.at(-1)!.place
+      if (!next) break
+      after = next
     }
   }
   // Without values: rows of others can mention the person.

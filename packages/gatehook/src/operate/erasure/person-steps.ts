@@ -5,7 +5,8 @@
  * mention.
  */
 import { setImmediate as nextTick } from 'node:timers/promises'
-import type { PersonalData, PersonPlace } from '../../declare/resources/personal-data.ts'
+import type { PersonPlace } from '../../declare/resources/person-rows.ts'
+import type { PersonalData } from '../../declare/resources/personal-data.ts'
 import type { ClearingWarrant } from '../../history/audit/chain.ts'
 import type { AuditSigner } from '../../history/audit/store.ts'
 import { auditTrail, mentionsInDetail } from '../../history/audit/tables.ts'
@@ -155,11 +156,10 @@ const ownedStep = (
 ): WalkStep => ({
   name: table,
   async slice({ after }) {
-    const rows = await list(db, person, after, SLICE_ROWS)
+    const { rows, next } = await list(db, person, after, SLICE_ROWS)
     let changed = 0
     for (const { id } of rows) if (await visit(id)) changed += 1
-    const next = rows.length < SLICE_ROWS ? undefined : { owner: 0, after: rows.at(-1)!.place }
-    return { changed, next }
+    return { changed, next: next && { owner: 0, after: next } }
   },
 })
 
