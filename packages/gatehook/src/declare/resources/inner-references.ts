@@ -96,7 +96,7 @@ export const withoutId = (
 export const REFERENCE_MARKS = { stored: '=', deleted: '~' } as const
 
 /** The marks by whether the row that refers is marked as deleted: a search for others skips it. */
-export const referenceMark = (isDeleted: boolean) =>
+const referenceMark = (isDeleted: boolean) =>
   isDeleted ? REFERENCE_MARKS.deleted : REFERENCE_MARKS.stored
 
 /** The beginning of the words of a reference. */

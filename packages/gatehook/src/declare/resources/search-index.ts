@@ -10,19 +10,14 @@ import type { Statement, Tx } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 import { runTogether } from '../../platform/storage/together.ts'
 import { wordsOf } from '../../protocol/lists/search-words.ts'
-import {
-  innerReferencesOf,
-  REFERENCE_MARKS,
-  referenceMark,
-  referenceWords,
-} from './inner-references.ts'
+import { innerReferencesOf, REFERENCE_MARKS, referenceWords } from './inner-references.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { DELETED_FIELD } from './soft-deletion.ts'
+import { DELETED_FIELD, DELETED_WORD } from './soft-deletion.ts'
 import type { RowStore } from './store.ts'
 import { wordTable } from './table.ts'
 
 /** Increases when `wordsOf` returns other words, so that the start indexes all rows again. */
-const WORDS_RELEASE = 1
+const WORDS_RELEASE = 2
 
 export interface WordSources {
   /** The fields from which the words follow. */
@@ -38,18 +33,18 @@ type WordDeclaration = Pick<ResourceDefinition, 'fields' | 'search' | 'softDelet
 /** Returns from what the words of a resource follow; without words, no field. */
 export function wordSources({ fields, search, softDeletion }: WordDeclaration): WordSources {
   const references = innerReferencesOf(fields)
-  const marks = references.length > 0 && softDeletion ? [DELETED_FIELD] : []
+  const marks = references.length + search.length > 0 && softDeletion ? [DELETED_FIELD] : []
   return {
     fields: [...new Set([...search, ...references.map(({ field }) => field), ...marks])],
     names: [...search, ...references.map(({ path }) => path), ...marks],
-    wordsOf: (cellOf) => [
-      ...wordsOfTexts(search.map(cellOf)),
-      ...referenceWords(
-        references,
-        cellOf,
-        marks.some((mark) => (cellOf(mark) ?? null) !== null),
-      ),
-    ],
+    wordsOf(cellOf) {
+      const isDeleted = marks.some((mark) => (cellOf(mark) ?? null) !== null)
+      const words = wordsOfTexts(search.map(cellOf))
+      return [
+        ...(isDeleted ? words.map((word) => DELETED_WORD + word) : words),
+        ...referenceWords(references, cellOf, isDeleted),
+      ]
+    },
   }
 }
 
@@ -80,7 +75,7 @@ interface SearchedRow {
 export interface SearchIndex {
   /** Adds the words of rows; existing ones stay. */
   add(tx: Tx, ...rows: readonly SearchedRow[]): Promise<void>
-  /** Changes the words of a row's references after its deletion; returns their number. */
+  /** Changes the words of a row after its deletion or restoration; returns their number. */
   mark(tx: Tx, scope: number, id: RowId, isDeleted: boolean): Promise<number>
   /** Returns the number of removed words. */
   remove(tx: Tx, scope: number, id: RowId): Promise<number>
@@ -90,8 +85,13 @@ export function createSearchIndex(definition: Pick<ResourceDefinition, 'name'>):
   const table = wordTable(definition)
   const removeWords = prepareStatement(`DELETE FROM ${table} WHERE scope = ? AND id = ?`)
   const { stored, deleted } = REFERENCE_MARKS
-  const markWords = prepareStatement(`UPDATE ${table} SET word = ? || substr(word, 2)
-    WHERE scope = ? AND id = ? AND substr(word, 1, 1) IN ('${stored}', '${deleted}')`)
+  const wordsWith = (text: string, reference: string) =>
+    prepareStatement(`UPDATE ${table} SET word = CASE
+      WHEN substr(word, 1, 1) IN ('${stored}', '${deleted}') THEN '${reference}' || substr(word, 2)
+      ELSE '${text}' || ltrim(word, '${DELETED_WORD}') END
+      WHERE scope = ? AND id = ?`)
+  const markWords = wordsWith(DELETED_WORD, deleted)
+  const unmarkWords = wordsWith('', stored)
   const insertions = STATEMENT_ENTRIES.map((count) => {
     const entries = Array(count).fill('(?, ?, ?)').join(', ')
     const text = `INSERT INTO ${table} (scope, id, word) VALUES ${entries} ON CONFLICT DO NOTHING`
@@ -110,7 +110,7 @@ export function createSearchIndex(definition: Pick<ResourceDefinition, 'name'>):
       }
       await runTogether(tx, ...statements.map((statement) => () => tx.run(statement)))
     },
-    mark: (tx, scope, id, isDeleted) => tx.run(markWords([referenceMark(isDeleted), scope, id])),
+    mark: (tx, scope, id, isDeleted) => tx.run((isDeleted ? markWords : unmarkWords)([scope, id])),
     remove: (tx, scope, id) => tx.run(removeWords([scope, id])),
   }
 }

@@ -14,6 +14,11 @@ import type { Filter } from '../../protocol/lists/filter.ts'
 export const DELETED_FIELD = 'deleted_at'
 /** The rows of lists and of references: those that are not marked as deleted. */
 export const LIVE_ROWS = `${DELETED_FIELD} IS NULL`
+/**
+ * The beginning of the words of a deleted row, in whose order a search for others does not pass
+ * them. No word of a text begins so.
+ */
+export const DELETED_WORD = '-'
 /** The parameter of a list that selects deleted rows. */
 export const DELETED_PARAMETER = 'deleted'
 

@@ -21,7 +21,7 @@ import { ownerField, ownerPathOf } from './ownership.ts'
 import { relatedColumns } from './related-fields.ts'
 import { hasRelations } from './relations.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { DELETED_FIELD, DELETED_PARAMETER, LIVE_ROWS } from './soft-deletion.ts'
+import { DELETED_FIELD, DELETED_PARAMETER, DELETED_WORD, LIVE_ROWS } from './soft-deletion.ts'
 import { ownKeys } from './tables.ts'
 
 export interface TableIndex {
@@ -334,6 +334,7 @@ export function deletedCollection(
     ...all,
     ...(hasRelated && { columns }),
     name: `${collection.name} deleted`,
+    ...(all.wordTable && { wordPrefix: DELETED_WORD }),
     hasStoredTotal: false,
     indexes: [['id'], ...listIndexesOf(definition)],
   }

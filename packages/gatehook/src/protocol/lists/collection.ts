@@ -58,6 +58,8 @@ export interface Collection {
   readonly contains?: readonly string[]
   /** The table of the words in which `q` searches: `scope`, `id`, `word`. Default: no search. */
   readonly wordTable?: string
+  /** The beginning of the words of its rows. Default: none. */
+  readonly wordPrefix?: string
   /** Parameters that the handler reads; links repeat them. */
   readonly parameters?: readonly string[]
   readonly sort: readonly string[]

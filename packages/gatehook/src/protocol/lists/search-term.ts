@@ -23,7 +23,10 @@ const invalid = (problem: string) => parameterFailure('invalid_parameter', SEARC
  * Returns the terms of a request; empty without `q`. A text without words has one term without
  * words, so that no row matches. Throws `invalid_parameter`.
  */
-export function readSearchTerms(query: Query, { wordTable }: Collection): SearchTerm[] {
+export function readSearchTerms(
+  query: Query,
+  { wordTable, wordPrefix = '' }: Pick<Collection, 'wordTable' | 'wordPrefix'>,
+): SearchTerm[] {
   const text = wordTable === undefined ? undefined : query.get(SEARCH)
   if (text === undefined) return []
   if (text === '' || text.length > SEARCH_MAX_CHARACTERS) {
@@ -32,5 +35,8 @@ export function readSearchTerms(query: Query, { wordTable }: Collection): Search
   const words = requestedWords(text)
   if (words.length > TERMS_MAX) throw invalid(`has more than ${TERMS_MAX} words`)
   if (words.length === 0) return [{ first: '', end: '' }]
-  return words.map((word) => ({ first: word, end: textAfter(word) ?? word }))
+  return words.map((word) => {
+    const first = wordPrefix + word
+    return { first, end: textAfter(first) ?? first }
+  })
 }
