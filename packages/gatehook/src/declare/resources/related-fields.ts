@@ -170,7 +170,7 @@ export function relatedColumns(
       const own = listColumn(field, spec)
       const isSorted = to.sortIndexes.some(([first, ...rest]) => first === field && !rest.length)
       const isFiltered = isSorted || to.filterIndexes.includes(field) || spec.unique === true
-      const isUnique = compared !== field && spec.unique === true
+      const isUnique = compared !== field && spec.unique === true && !to.softDeletion
       const hasIndex = (isDeclared: boolean, names: readonly string[]) =>
         field === 'id' || (isDeclared && !missing?.get(to.name)?.has(indexKey(names)))
       const order = isUnique || field === 'id' ? [compared] : [compared, 'id']

@@ -215,11 +215,14 @@ export function createTable(
 /** Returns the index with the columns that the database stores. */
 export const storedIndex = (
   index: TableIndex,
-  { fields }: ResourceDefinition,
+  { fields, softDeletion }: ResourceDefinition,
   database: DatabaseName,
 ): TableIndex => ({
   ...index,
-  columns: columnsOfIndex(database, index.columns, fields.id!.idPrefix === undefined),
+  columns: columnsOfIndex(database, index.columns, {
+    hasIntegerIds: fields.id!.idPrefix === undefined,
+    isUnordered: index.unique && softDeletion !== undefined,
+  }),
 })
 
 export const definitionOf = (table: string, { columns, where }: TableIndex): string =>

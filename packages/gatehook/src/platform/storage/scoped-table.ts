@@ -38,15 +38,25 @@ export function createScopedTable(
   return [create, ...indexes, distributeByScope(name, beside), ...added]
 }
 
+/** The rows of an index. */
+interface IndexedRows {
+  readonly hasIntegerIds: boolean
+  /** Whether it has rows that no list has, so that another index has the order of lists. */
+  readonly isUnordered: boolean
+}
+
 /**
  * Returns the columns of an index as the database stores them. An entry of SQLite ends with the
- * row's integer id in any case, so that an index does not name the id; see decision 0054.
+ * row's integer id in any case, so that an index does not name the id. Without statistics SQLite
+ * prefers a unique index to that of a list, and passes the rows that the list lacks. The scope at
+ * its end ends its order before the id; no two rows differ by it. See decision 0054.
  */
 export function columnsOfIndex(
   database: Dialect['name'],
   columns: readonly string[],
-  hasIntegerIds: boolean,
+  { hasIntegerIds, isUnordered }: IndexedRows,
 ): readonly string[] {
-  const isImplied = database === 'sqlite' && hasIntegerIds && columns.at(-1) === 'id'
-  return isImplied ? columns.slice(0, -1) : columns
+  if (database !== 'sqlite') return columns
+  if (isUnordered) return [...columns, 'scope']
+  return hasIntegerIds && columns.at(-1) === 'id' ? columns.slice(0, -1) : columns
 }

@@ -166,7 +166,6 @@ function readKeys(reader: Reader, walk: Walk, rows: Sql, isSorted: boolean): Pro
  */
 function rangeQuery(walk: Walk, range: IndexRange, columns: readonly string[], most: number): Sql {
   const name = comparedColumn(walk, range.column)
-  const id = idOf(walk.collection)
   const sorted = range.endsWithId ? [name, ...orderColumns(walk)] : [name]
   const select = sql`SELECT ${raw(columns.join(', '))} FROM ${sourceOf(walk, columns)}`
   const part = (
@@ -179,11 +178,7 @@ function rangeQuery(walk: Walk, range: IndexRange, columns: readonly string[], m
   const only = (value: Slot) => part(sql`${raw(name)} >= ${value} AND ${raw(name)} <= ${value}`)
   const { related } = columnOf(walk, range.column) ?? {}
   if (related) return relatedRange(walk, range, { related, columns, most })
-  if (range.term !== undefined) {
-    const conditions = join([...collectionConditions(walk), sql`1 = 1`], ' AND ')
-    const entries = entriesOfTerm(walk, range.term, most)
-    return sql`${bind(sql`${select} WHERE ${conditions}`, walk)} AND ${raw(id)} IN (${entries})`
-  }
+  if (range.term !== undefined) return termRange(walk, range.term, columns, most)
   const [first] = range.filters
   if (first === undefined) {
     // Rows that another table connects to the person form several ranges without an order.
@@ -203,6 +198,18 @@ function rangeQuery(walk: Walk, range: IndexRange, columns: readonly string[], m
     (_, n) => sql`SELECT * FROM (${only(valueAt(first, n))}) AS ${raw(`value${n}`)}`,
   )
   return sql`${join(parts, ' UNION ALL ')} LIMIT ${raw(String(most))}`
+}
+
+/**
+ * Returns the query for the rows of at most `most` entries of a term. SQLite reads the tables of a
+ * CROSS JOIN in their order, and no index of a filter around a limit, which would bound nothing.
+ */
+function termRange(walk: Walk, term: number, columns: readonly string[], most: number): Sql {
+  const ids = sql`SELECT DISTINCT id AS gh_id FROM (${entriesOfTerm(walk, term, most)}) AS entries`
+  const conditions = join([...collectionConditions(walk), sql`1 = 1`], ' AND ')
+  const rows = bind(sql`${sourceOf(walk, columns)} WHERE ${conditions}`, walk)
+  return sql`SELECT ${raw(columns.join(', '))} FROM (${ids}) AS via CROSS JOIN ${rows}
+    AND ${raw(idOf(walk.collection))} = via.gh_id LIMIT ${raw(String(most))}`
 }
 
 /** Returns the query for the rows that refer to the rows in the range of another table. */

@@ -199,7 +199,10 @@ async function findSmallestRange(
 ): Promise<MeasuredRange | undefined> {
   let smallest: MeasuredRange | undefined
   const terms = walk.terms.map((_, term) => ({ ...TERM_RANGE, term }))
-  for (const range of [...terms, ...findIndexRanges(walk)]) {
+  const ranges = findIndexRanges(walk)
+  // The person's rows bound the counts of the other ranges, which have rows of other persons.
+  const own = ranges.splice(0, walk.owner === undefined ? 0 : 1)
+  for (const range of [...own, ...terms, ...ranges]) {
     const bound = smallest ? smallest.rows : most + 1
     const rows = await countRange(reader, walk, range, bound)
     if (rows < bound) smallest = { ...range, rows }
@@ -299,7 +302,7 @@ const isOutOfReach = (walk: Walk, column: string): boolean =>
     (step) => limitOf(walk.collection, step) === 'none',
   ) === true
 
-/** Returns the columns, including the owner's, whose filters select a range of an index. */
+/** Returns the columns whose filters select a range of an index, after that of the owner. */
 export function findIndexRanges(walk: Walk): IndexRange[] {
   const ranges = new Map<string, IndexRange>()
   const { collection } = walk
@@ -313,7 +316,10 @@ export function findIndexRanges(walk: Walk): IndexRange[] {
     )
     if (index) ranges.set(column, { column, filters, endsWithId: index.length > 1 })
   }
+  if (walk.owner !== undefined) add(collection.owner!, collection.owner!, [])
+  const isOwn = ranges.size > 0
   walk.filters.forEach(({ column, operator }, at) => {
+    if (isOwn && column === collection.owner) return
     const isEmpty = isOutOfReach(walk, column)
     if (!RANGE.has(operator) && operator !== 'in' && !isEmpty) return
     // The bounds of one column form one range; `in` is separate.
@@ -322,6 +328,5 @@ export function findIndexRanges(walk: Walk): IndexRange[] {
     if (!existingRange || canJoin)
       add(column, comparedColumn(walk, column), [...(existingRange?.filters ?? []), at])
   })
-  if (walk.owner !== undefined) add(collection.owner!, collection.owner!, [])
   return [...ranges.values()]
 }
