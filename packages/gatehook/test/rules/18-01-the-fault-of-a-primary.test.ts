@@ -1,5 +1,6 @@
 /** §18.1: readiness and metrics say in which way the primary of the database is away. */
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
 import { type TestContext, test } from 'node:test'
 import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { quietLog } from '../../../../test/rig/databases.ts'
@@ -44,6 +45,31 @@ const forbid: Inject = async ({ server }) => {
   await queryAsAdmin(server.url, `SELECT pg_terminate_backend(pid) ${sessions}`)
   return () => queryAsAdmin(server.url, `GRANT CONNECT ON DATABASE ${name} TO ${ROLE}`)
 }
+/** Changes the role of the node, and ends its sessions. */
+const changeBy =
+  (change: string, restore: string): Inject =>
+  async ({ server }) => {
+    await queryAsAdmin(server.url, change)
+    const sessions = `FROM pg_stat_activity WHERE datname = 'd${databases}'`
+    await queryAsAdmin(server.url, `SELECT pg_terminate_backend(pid) ${sessions}`)
+    return () => queryAsAdmin(server.url, restore)
+  }
+const rejectHost: Inject = async ({ server }) => {
+  const [{ file, text }] = (await queryAsAdmin(
+    server.url,
+    `SELECT current_setting('hba_file') AS file, pg_read_file(current_setting('hba_file')) AS text`,
+  )) as [{ file: string; text: string }]
+  const write = async (rules: string) => {
+    await writeFile(file, rules)
+    await queryAsAdmin(server.url, 'SELECT pg_reload_conf()')
+  }
+  await write(`host d${databases} all all reject\n${text}`)
+  await queryAsAdmin(
+    server.url,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'd${databases}'`,
+  )
+  return () => write(text)
+}
 const freezePooler: Inject = ({ pooler }) => pooler!.freeze()
 const endPooler: Inject = async ({ pooler }) => {
   await pooler!.end()
@@ -79,6 +105,28 @@ const cases: readonly (readonly [Route, string, Inject, PrimaryFault])[] = [
   ['without a pooler', 'a server without a free connection', takeConnections, 'full'],
   ['without a pooler', 'a database that allows no connections', allowNone, 'disallowed'],
   ['without a pooler', 'a role that may not connect', forbid, 'forbidden'],
+  [
+    'without a pooler',
+    'a role with another password',
+    changeBy(`ALTER ROLE ${ROLE} PASSWORD 'other'`, `ALTER ROLE ${ROLE} PASSWORD '${ROLE}'`),
+    'password',
+  ],
+  [
+    'without a pooler',
+    'a role that was renamed, of which PostgreSQL says as much',
+    changeBy(
+      `ALTER ROLE ${ROLE} RENAME TO ${ROLE}_of_others`,
+      `ALTER ROLE ${ROLE}_of_others RENAME TO ${ROLE}`,
+    ),
+    'password',
+  ],
+  [
+    'without a pooler',
+    'a role that may not log in',
+    changeBy(`ALTER ROLE ${ROLE} NOLOGIN`, `ALTER ROLE ${ROLE} LOGIN`),
+    'no_login',
+  ],
+  ['without a pooler', 'a host that pg_hba.conf rejects', rejectHost, 'host_rules'],
   ['through a pooler', 'a server that ended', endServer, 'pooler_unserved'],
   ['through a pooler', 'a wrong user of the pooler', misnamePooler('username'), 'pooler_rejected'],
   ['through a pooler', 'a wrong database', misnamePooler('pathname'), 'pooler_rejected'],

@@ -59,7 +59,7 @@ eachMigrated('server errors have the cause of the latest, and end', async (db) =
   assert.deepEqual(await pass(10_000), ['bad', 'the pooler hangs'])
   state.own = { cause: 'the primary is away', atMs: state.now }
   assert.deepEqual(await pass(10_000), ['bad', 'the primary is away'], 'the store is away, too')
-  await pass(MINUTE_MS)
+  assert.deepEqual(await pass(MINUTE_MS), ['info', null], 'the cause has ended')
   await fail(30, 'the disk is full')
   assert.deepEqual(await pass(10_000), ['bad', 'the disk is full'], 'of another node')
   await pass(MINUTE_MS / 2)

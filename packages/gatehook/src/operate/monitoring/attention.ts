@@ -194,15 +194,17 @@ const serverErrors: AttentionKind = async ({ monitoring, lastCause }, now) => {
   // An outage of the database is one of the store, too: this node has the later cause.
   const stored = await store.findErrorCause(monitoring, lastMs - CAUSE_MS)
   const isOwn = own && own.atMs >= Math.max(stored?.atMs ?? 0, lastMs - CAUSE_MS)
+  const isPresent = now - lastMs <= ERRORS_PRESENT_MS
   const facts = {
     failed,
     total,
     period_s: ERRORS_PERIOD_MS / 1000,
     last_at: isoTime(Math.min(lastMs, now)),
-    cause: (isOwn ? own : stored)?.cause ?? null,
+    // A cause that has ended would read as one of the present.
+    cause: isPresent ? ((isOwn ? own : stored)?.cause ?? null) : null,
   }
   const subject = { type: 'service', id: 'service', label: 'service' }
-  const severity = now - lastMs <= ERRORS_PRESENT_MS ? 'bad' : 'info'
+  const severity = isPresent ? 'bad' : 'info'
   return [itemOf('server_errors', severity, startOf(steps) * 1000, { subject, facts })]
 }
 

@@ -2,7 +2,7 @@
 import { Failure } from '../../kernel/failure.ts'
 import { ConstraintError, SchemaError, StorageError, StorageWaitError } from './database.ts'
 import { DurabilityLostError } from './durability-errors.ts'
-import { type PrimaryFault, SlowServerError } from './primary-fault.ts'
+import { type PrimaryFault, refusalFaultOf, SlowServerError } from './primary-fault.ts'
 import {
   installationMoved,
   MOVED_MESSAGE,
@@ -120,8 +120,6 @@ export const isHung = (error: unknown): boolean => error instanceof HungConnecti
  */
 export const isStandby = (error: unknown): boolean => codeOf(error) === '25006'
 
-/** Of a connection that opens; statements have other reasons for it. */
-const NO_CONNECTIONS_ALLOWED = '55000'
 /** Of the server, and of PgBouncer. */
 const NO_CONNECTION_LEFT = '53300'
 const NO_CONNECTION_LEFT_TEXT = /^no more connections allowed/
@@ -286,14 +284,13 @@ const FAULTS: readonly (readonly [(error: unknown) => boolean, PrimaryFault])[] 
   [isPoolerRejection, 'pooler_rejected'],
   [isPoolerReport, 'pooler_unserved'],
   [isDenied, 'forbidden'],
-  [(error) => codeOf(error) === NO_CONNECTIONS_ALLOWED, 'disallowed'],
   [(error) => codeOf(error) === 'ECONNREFUSED', 'refused'],
   [isConnectionLost, 'lost'],
 ]
 
 /** Returns the fault behind an error of a connection that did not open, or that broke. */
 export const primaryFaultOf = (error: unknown): PrimaryFault =>
-  FAULTS.find(([isFault]) => isFault(error))?.[1] ?? 'rejected'
+  FAULTS.find(([isFault]) => isFault(error))?.[1] ?? refusalFaultOf(codeOf(error), messageOf(error))
 
 /**
  * Whether a prepared `SELECT *` is invalid because another node has added a column. A new

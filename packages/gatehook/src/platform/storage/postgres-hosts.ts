@@ -31,14 +31,30 @@ const PROBE_MS = 3_000
 type SessionSettings = Readonly<Record<string, string | number>>
 
 /**
+ * The forms of values and of texts of SQL that the engine reads and writes. The role or the
+ * database may have others: numbers would lose digits, and literals their backslashes.
+ */
+const FORMS: SessionSettings = {
+  TimeZone: 'UTC',
+  DateStyle: 'ISO,MDY',
+  IntervalStyle: 'postgres',
+  bytea_output: 'hex',
+  extra_float_digits: 1,
+  standard_conforming_strings: 'on',
+  quote_all_identifiers: 'off',
+  transform_null_equals: 'off',
+  array_nulls: 'on',
+}
+
+/**
  * Without parallel workers, UNION ALL returns its branches in their order in the text. The settings
  * of ordered reads add 1e10 to the cost of a plan that sorts, for which the server would compile
  * each execution (`jit`, its default): ten times as long as the statement.
  */
 const SESSION_SETTINGS: SessionSettings = {
+  ...FORMS,
   jit: 'off',
   max_parallel_workers_per_gather: 0,
-  TimeZone: 'UTC',
   client_min_messages: 'warning',
   lock_timeout: LOCK_MS,
   statement_timeout: STATEMENT_MS,
@@ -47,6 +63,8 @@ const SESSION_SETTINGS: SessionSettings = {
 
 /** Settings of the connection to a node, which ends at a pooler, if there is one. */
 const CONNECTION_SETTINGS: SessionSettings = {
+  // Connections that listen, or that wait for reads, are idle.
+  idle_session_timeout: 0,
   tcp_keepalives_idle: LOST_NODE_MS / 1_000,
   tcp_keepalives_interval: PROBE_MS / 1_000,
   tcp_user_timeout: LOST_NODE_MS,

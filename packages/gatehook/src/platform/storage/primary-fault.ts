@@ -35,6 +35,23 @@ export const primaryFaults = {
   forbidden:
     'The role of this node may not connect to the database: GRANT CONNECT ON DATABASE NAME ' +
     'TO ROLE.',
+  password:
+    'The database rejects the password of this node: it is wrong or has expired, or its role was ' +
+    'renamed or dropped; PostgreSQL does not say which. Correct the address, or: ALTER ROLE NAME ' +
+    "PASSWORD '…' VALID UNTIL 'infinity'.",
+  unknown_role:
+    'The role of this node does not exist: it was renamed or dropped. Correct the user of the ' +
+    'address, or: ALTER ROLE OTHER RENAME TO NAME.',
+  no_login: 'The role of this node may not log in: ALTER ROLE NAME LOGIN.',
+  unknown_database:
+    'The database of this node does not exist: it was renamed or dropped. Correct the address, ' +
+    'or: ALTER DATABASE OTHER RENAME TO NAME.',
+  host_rules:
+    'The server of the database rejects the host of this node: its pg_hba.conf has no entry for ' +
+    'host, role and database, or one that rejects them. Correct it, then: SELECT pg_reload_conf().',
+  options:
+    'The database does not accept a setting in `options` of its address: the log names it. ' +
+    'Correct or remove it.',
   rejected: 'The database rejects this node: the log has its reason. Correct role or address.',
   pooler_refused:
     'The pooler at GATEHOOK_DATABASE_URL refuses connections: it does not run. Start it.',
@@ -76,6 +93,11 @@ const OF_POOLER: Partial<Record<PrimaryFault, PrimaryFault>> = {
   refused: 'pooler_refused',
   full: 'pooler_full',
   standby: 'pooler_standby',
+  password: 'pooler_rejected',
+  unknown_role: 'pooler_rejected',
+  no_login: 'pooler_rejected',
+  unknown_database: 'pooler_rejected',
+  host_rules: 'pooler_rejected',
   rejected: 'pooler_rejected',
 }
 
@@ -90,3 +112,21 @@ export function faultThroughPooler(
   if (fault !== 'silent' && fault !== 'pooler_unserved') return OF_POOLER[fault] ?? fault
   return direct === null ? 'pooler_stuck' : (direct ?? fault)
 }
+
+/** Refusals by their state, and by their text where a state has several reasons. */
+const REFUSALS: readonly (readonly [state: RegExp, text: RegExp, fault: PrimaryFault])[] = [
+  [/^28P01$/, /^/, 'password'],
+  // Of pg, before it sends a password.
+  [/^$/, /^SASL: /, 'password'],
+  [/^28000$/, /does not exist$/, 'unknown_role'],
+  [/^28000$/, /not permitted to log in$/, 'no_login'],
+  [/^28000$/, /pg_hba\.conf/, 'host_rules'],
+  [/^3D000$/, /^/, 'unknown_database'],
+  [/^(42704|22023)$/, /^/, 'options'],
+  // Statements have other reasons for it.
+  [/^55000$/, /^/, 'disallowed'],
+]
+
+/** Returns why a server refuses a connection; `rejected` if it does not say so. */
+export const refusalFaultOf = (code: string, message: string): PrimaryFault =>
+  REFUSALS.find(([state, text]) => state.test(code) && text.test(message))?.[2] ?? 'rejected'

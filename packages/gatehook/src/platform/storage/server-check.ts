@@ -141,7 +141,8 @@ export async function checkServer(
   }
 }
 
-const SERVER_NOW = raw('CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision)')
+/** An integer: the digits of other numbers depend on a setting. */
+const SERVER_NOW = raw('CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)')
 
 /** SQL of the clock of the server in epoch milliseconds; undefined for a file, which has none. */
 export const serverClockOf = ({ name }: Pick<Database, 'name'>): Sql | undefined =>
