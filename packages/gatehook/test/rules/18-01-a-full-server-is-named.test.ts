@@ -4,7 +4,12 @@ import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { createDatabase, startPostgres } from '../../../../test/rig/postgres.ts'
+import {
+  createDatabase,
+  queryAsAdmin,
+  startPostgres,
+  withName,
+} from '../../../../test/rig/postgres.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import type { Log } from '../../src/kernel/log.ts'
 import { createFullServer } from '../../src/operate/system/full-server.ts'
@@ -53,6 +58,44 @@ test('attention, readiness and metrics name a full server and its largest progra
   assert.match((await node.get('/metrics')).text, /gatehook_database_connections_left 0\n/)
 })
 
+test('limits of the role and of the database are named, with the statement', async (t) => {
+  const server = await startPostgres(['fsync=off'])
+  onEnd(t, () => server.stop())
+  const run = (text: string) => queryAsAdmin(server.url, text)
+  await run("CREATE ROLE node LOGIN PASSWORD 'node'")
+  await run('CREATE DATABASE limited OWNER node')
+  const url = new URL(withName(server.url, 'limited'))
+  url.username = url.password = 'node'
+  const node = await openService(t, 'postgres', { url: url.href })
+  const admin = await adminOf(node)
+  await node.app.work()
+  const readFacts = async () => {
+    const { data } = (await admin.get('/admin/attention')).body
+    return data.find(({ kind }: { kind: string }) => kind === 'database_full')?.facts
+  }
+  const readLeft = async () =>
+    Number(
+      /^gatehook_database_connections_left (\d+)/m.exec((await node.get('/metrics')).text)?.[1],
+    )
+  for (const [of, name] of [
+    ['role', 'ROLE node'],
+    ['database', 'DATABASE limited'],
+  ] as const) {
+    await run(`ALTER ${name} CONNECTION LIMIT 1`)
+    const facts = await eventually(readFacts, (found) => found?.of === of)
+    assert.equal(facts.repair, `ALTER ${name} CONNECTION LIMIT -1`)
+    const { text } = await node.as(undefined).get('/readyz')
+    assert.match(text, new RegExp(`"The ${of}[a-z ]* has no connection left for further clients`))
+    assert.doesNotMatch(text, /limited/, 'any caller reads it')
+    const { health } = (await admin.get('/admin/system')).body
+    const isNamed = ({ message }: { message: string }) => message.includes(`${facts.repair}.`)
+    assert.ok(health.warnings.some(isNamed), JSON.stringify(health.warnings))
+    assert.equal(await readLeft(), 0)
+    await run(facts.repair)
+    await eventually(readLeft, (left) => left > 0)
+  }
+})
+
 test('a full server is listed until 10 s after the last poll that met it', () => {
   let nowMs = 1_000
   const clock = { now: () => nowMs, elapsedMs: () => nowMs }
@@ -61,7 +104,7 @@ test('a full server is listed until 10 s after the last poll that met it', () =>
   const { polled, current } = createFullServer({ db: { name: 'postgres' }, clock, log })
   const receive = (used: number) =>
     polled[0]!.receive(
-      JSON.stringify({ used, limit: 10, application: '', ofApplication: used }),
+      JSON.stringify({ of: 'server', used, limit: 10, application: '', ofApplication: used }),
       nowMs,
     )
   receive(9)

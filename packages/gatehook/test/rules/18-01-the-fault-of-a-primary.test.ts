@@ -102,7 +102,7 @@ type Route = 'without a pooler' | 'through a pooler' | 'through a pooler, with a
 const cases: readonly (readonly [Route, string, Inject, PrimaryFault])[] = [
   ['without a pooler', 'a frozen server', freezeServer, 'silent'],
   ['without a pooler', 'a server that ended', endServer, 'refused'],
-  ['without a pooler', 'a server without a free connection', takeConnections, 'full'],
+  ['without a pooler', 'a role without a free connection', takeConnections, 'full_role'],
   ['without a pooler', 'a database that allows no connections', allowNone, 'disallowed'],
   ['without a pooler', 'a role that may not connect', forbid, 'forbidden'],
   [
@@ -135,9 +135,9 @@ const cases: readonly (readonly [Route, string, Inject, PrimaryFault])[] = [
   ['through a pooler, with a direct address', 'a server that ended', endServer, 'refused'],
   [
     'through a pooler, with a direct address',
-    'a server without a free connection',
+    'a role without a free connection',
     takeConnections,
-    'full',
+    'full_role',
   ],
   ['through a pooler, with a direct address', 'a frozen pooler', freezePooler, 'pooler_stuck'],
   ['through a pooler, with a direct address', 'a pooler that ended', endPooler, 'pooler_refused'],

@@ -17,7 +17,9 @@ const refusals: readonly (readonly [code: string, message: string, PrimaryFault]
   ['42501', 'permission denied for database "d"', 'forbidden'],
   ['42704', 'unrecognized configuration parameter "a"', 'options'],
   ['22023', 'invalid value for parameter "jit": "maybe"', 'options'],
-  ['53300', 'too many connections for role "n"', 'full'],
+  ['53300', 'too many connections for role "n"', 'full_role'],
+  ['53300', 'too many connections for database "d"', 'full_database'],
+  ['53300', 'sorry, too many clients already', 'full'],
 ]
 
 for (const [code, message, fault] of refusals) {

@@ -1,6 +1,6 @@
 /**
- * Whether the server of PostgreSQL has connections left, as the polls of the node read it. While it
- * has none, a node that starts cannot store why it waits: those that run name the reason.
+ * Whether the server of PostgreSQL, the role and the database have connections left, as the polls
+ * of the node read it. While one has none, a node that starts cannot store why it waits: those that run name the reason.
  */
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -10,6 +10,7 @@ import {
   parseServerConnections,
   type ServerConnections,
   selectServerConnections,
+  summarizeFullServer,
 } from '../../platform/storage/server-connections.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
 import type { Metric } from '../../platform/telemetry/metric.ts'
@@ -38,7 +39,7 @@ export function createFullServer({ db, clock, log }: FullServerOptions): FullSer
   const select = selectServerConnections(db)
   const receive: PolledValue['receive'] = (value) => {
     last = parseServerConnections(value)
-    if (last.used < last.limit || !states.meet('full', last)) return
+    if (last.used < last.limit || !states.meet(last.of, last)) return
     log.warn({ connections: last }, describeFullServer(last))
   }
   return {
@@ -47,12 +48,11 @@ export function createFullServer({ db, clock, log }: FullServerOptions): FullSer
     warning() {
       const state = current()
       if (!state) return undefined
-      const message = 'The server of the database has no connection left for further clients.'
-      return { message, detail: describeFullServer(state) }
+      return { message: summarizeFullServer(state), detail: describeFullServer(state) }
     },
     metric: {
       name: 'gatehook_database_connections_left',
-      help: 'Connections that the server of PostgreSQL had left for further clients.',
+      help: 'Connections that PostgreSQL had left for further clients of the role of the node.',
       type: 'gauge',
       read: () => (last ? [{ value: Math.max(0, last.limit - last.used) }] : []),
     },

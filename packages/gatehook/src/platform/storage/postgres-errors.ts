@@ -258,9 +258,6 @@ const isSilence = (error: unknown): boolean =>
 /** The server starts, stops or recovers. */
 const isAtStart = (error: unknown): boolean => /^57P0[1-3]$/.test(codeOf(error))
 
-/** Whether the role lacks a right. */
-export const isDenied = (error: unknown): boolean => codeOf(error) === '42501'
-
 /** `hot_standby` is off: the server never accepts connections before its promotion. */
 const isCold = (error: unknown): boolean =>
   codeOf(error) === '57P03' && /^Hot standby mode is disabled/.test(readText(error, 'detail'))
@@ -283,14 +280,15 @@ const FAULTS: readonly (readonly [(error: unknown) => boolean, PrimaryFault])[] 
   [isUnreachable, 'unreachable'],
   [isPoolerRejection, 'pooler_rejected'],
   [isPoolerReport, 'pooler_unserved'],
-  [isDenied, 'forbidden'],
   [(error) => codeOf(error) === 'ECONNREFUSED', 'refused'],
   [isConnectionLost, 'lost'],
 ]
 
 /** Returns the fault behind an error of a connection that did not open, or that broke. */
 export const primaryFaultOf = (error: unknown): PrimaryFault =>
-  FAULTS.find(([isFault]) => isFault(error))?.[1] ?? refusalFaultOf(codeOf(error), messageOf(error))
+  refusalFaultOf(codeOf(error), messageOf(error)) ??
+  FAULTS.find(([isFault]) => isFault(error))?.[1] ??
+  'rejected'
 
 /**
  * Whether a prepared `SELECT *` is invalid because another node has added a column. A new
@@ -330,6 +328,9 @@ export const isWithoutPartition = (error: unknown): boolean =>
 
 /** Whether the server could not store for want of space. */
 export const isDiskFull = (error: unknown): boolean => codeOf(error) === '53100'
+
+/** Whether the role lacks a right. */
+export const isDenied = (error: unknown): boolean => codeOf(error) === '42501'
 
 /** Whether the server met a damaged page. */
 export const isDamage = (error: unknown): boolean => DAMAGED.has(codeOf(error))

@@ -14,8 +14,14 @@ export const primaryFaults = {
     'connection to it opens within 2 s. The network delays or loses packets, or one of both ' +
     'machines is overloaded.',
   full:
-    'The database has no connection left for this node. Raise max_connections or the limit of ' +
-    'the role, or end other connections.',
+    'The server of the database has no connection left for this node. Raise max_connections, or ' +
+    'end other connections.',
+  full_role:
+    'The role of this node has no connection left: ALTER ROLE NAME CONNECTION LIMIT -1, or end ' +
+    'others of it.',
+  full_database:
+    'The database has no connection left for this node: ALTER DATABASE NAME CONNECTION LIMIT -1, ' +
+    'or end others.',
   starting: 'The server of the database starts, stops or recovers. Wait until it has finished.',
   standby:
     'No server of the address accepts writes: each is a standby or a former primary. Promote a ' +
@@ -92,6 +98,8 @@ export const isPrimarySentence = (text: string): boolean => SENTENCES.has(text)
 const OF_POOLER: Partial<Record<PrimaryFault, PrimaryFault>> = {
   refused: 'pooler_refused',
   full: 'pooler_full',
+  full_role: 'pooler_full',
+  full_database: 'pooler_full',
   standby: 'pooler_standby',
   password: 'pooler_rejected',
   unknown_role: 'pooler_rejected',
@@ -121,12 +129,19 @@ const REFUSALS: readonly (readonly [state: RegExp, text: RegExp, fault: PrimaryF
   [/^28000$/, /does not exist$/, 'unknown_role'],
   [/^28000$/, /not permitted to log in$/, 'no_login'],
   [/^28000$/, /pg_hba\.conf/, 'host_rules'],
+  [/^42501$/, /^/, 'forbidden'],
   [/^3D000$/, /^/, 'unknown_database'],
   [/^(42704|22023)$/, /^/, 'options'],
   // Statements have other reasons for it.
   [/^55000$/, /^/, 'disallowed'],
+  [/^53300$/, / for role "/, 'full_role'],
+  [/^53300$/, / for database "/, 'full_database'],
 ]
 
-/** Returns why a server refuses a connection; `rejected` if it does not say so. */
-export const refusalFaultOf = (code: string, message: string): PrimaryFault =>
-  REFUSALS.find(([state, text]) => state.test(code) && text.test(message))?.[2] ?? 'rejected'
+/** Returns why a server refuses a connection; undefined if the error is none of these refusals. */
+export const refusalFaultOf = (code: string, message: string): PrimaryFault | undefined =>
+  REFUSALS.find(([state, text]) => state.test(code) && text.test(message))?.[2]
+
+/** Whether the server has no connection left for the node: it answers on those that are open. */
+export const isFull = (fault: PrimaryFault | undefined): boolean =>
+  fault === 'full' || fault === 'full_role' || fault === 'full_database'

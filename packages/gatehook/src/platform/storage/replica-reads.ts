@@ -23,7 +23,7 @@ import {
   type PrimaryContact,
   type PrimaryPosition,
 } from './primary-contact.ts'
-import type { PrimaryFault } from './primary-fault.ts'
+import { isFull, type PrimaryFault } from './primary-fault.ts'
 import { isStorageUnavailable } from './storage-failure.ts'
 import { storageUnavailable } from './transaction.ts'
 
@@ -82,7 +82,7 @@ const ofPostgres = (text: string): Statement => ({ sql: '', text, values: [] })
 /** Whether no server of the address of the primary accepts writes, or a connection. */
 const isPrimaryLost = (error: unknown, primary: Database): boolean => {
   const cause = error instanceof Failure ? error.detail : error
-  if (isServerFull(cause)) return primary.fault() === 'full'
+  if (isServerFull(cause)) return isFull(primary.fault())
   return isUnopened(cause) || isConnectionLost(cause) || isStandby(cause)
 }
 

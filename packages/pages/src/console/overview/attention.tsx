@@ -48,6 +48,13 @@ function lockRemedy(row: AttentionRow): string {
         'server ends such a session within seconds: restart that node if others follow.'
 }
 
+/** What has the limit of connections. */
+const CONNECTION_OWNERS: Readonly<Record<string, string>> = {
+  server: 'The server of the database',
+  role: 'The role of the nodes',
+  database: 'The database',
+}
+
 const KINDS: Readonly<Record<string, Words>> = {
   endpoint_failing: {
     word: 'Failing',
@@ -233,10 +240,11 @@ const KINDS: Readonly<Record<string, Words>> = {
     word: 'Full',
     sentence: (row) => (
       <>
-        The server of the database has {count(fact(row, 'used'), 'connection')} of{' '}
-        {number(fact(row, 'limit'))} in use, {number(fact(row, 'of_application'))} by{' '}
+        {CONNECTION_OWNERS[textFact(row, 'of') ?? 'server']} has{' '}
+        {count(fact(row, 'used'), 'connection')} of {number(fact(row, 'limit'))} in use,{' '}
+        {number(fact(row, 'of_application'))} by{' '}
         <b>{textFact(row, 'application') || 'a program without a name'}</b>. A node that starts
-        waits for one.
+        waits for one. {textFact(row, 'repair')}
       </>
     ),
     link: () => ['Open', href('/console/system')],
