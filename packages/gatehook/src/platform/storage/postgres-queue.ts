@@ -116,8 +116,10 @@ export class StatementQueue {
       statement.reject(error)
     }
     const resolve = (result: pg.QueryResult) => {
-      if (isDiscarded(statement.text, result.rowCount)) reject(new DiscardedRowError())
-      else statement.resolve(result)
+      if (!isDiscarded(statement.text, result.rowCount)) return statement.resolve(result)
+      // Until the next check of the tables: further commits wait for their statements.
+      this.#sessions.tables.discardsRows = true
+      reject(new DiscardedRowError())
     }
     this.#waiting.push({ ...statement, resolve, reject })
   }
