@@ -4,6 +4,7 @@ import { listUndeclaredAdditions } from '../declare/resources/additions.ts'
 import { refuseOtherService, requireOwnTables } from '../declare/resources/database-owner.ts'
 import { signInResource } from '../declare/resources/directory.ts'
 import { emittedEventTypes } from '../declare/resources/event-type-list.ts'
+import { listEngineIndexes } from '../declare/resources/expected-tables.ts'
 import { createIndexBuilder, type IndexBuilder } from '../declare/resources/index-builds.ts'
 import { migrateService } from '../declare/resources/migrate.ts'
 import { openSchemaCheck, type SchemaCheck } from '../declare/resources/schema-check.ts'
@@ -11,7 +12,7 @@ import { listScopeChanges, listScopes } from '../declare/resources/scopes.ts'
 import { recordSecretColumns } from '../declare/resources/secret-columns.ts'
 import { type SeedCounts, seedService } from '../declare/resources/seed.ts'
 import type { ServiceDefinition } from '../declare/resources/service.ts'
-import { migrateEngine } from '../engine-tables.ts'
+import { engineTables, migrateEngine } from '../engine-tables.ts'
 import { type AuditTrail, openAuditTrail } from '../history/audit/trail.ts'
 import { createRecentEvents, type RecentEvent } from '../history/events/lost-events.ts'
 import {
@@ -36,6 +37,7 @@ import { nodeNameOf } from '../platform/config/environment.ts'
 import type { Database } from '../platform/storage/database.ts'
 import type { AppliedChange } from '../platform/storage/migrate.ts'
 import { createSharedPoll, type SharedPoll } from '../platform/storage/shared-poll.ts'
+import { readTableParts } from '../platform/storage/table-parts.ts'
 import { DeclarationError } from '../protocol/fields/declaration-mistakes.ts'
 import type { BaseFoundation } from './foundation.ts'
 import { settleSecrets } from './secrets.ts'
@@ -99,7 +101,8 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     log.info({ columns }, 'another declaration has added columns that this one lacks; they stay')
   }
   await moveSignInNames(db, service)
-  const indexes = createIndexBuilder({ db, clock, log, changes })
+  const missing = [...changes.missing, ...(await listLostIndexes(db))]
+  const indexes = createIndexBuilder({ db, clock, log, changes: { ...changes, missing } })
   const retentionDays = config.auditRetentionDays
   const node = nodeNameOf(config)
   const trail = await openAuditTrail({ db, clock, random, vault, log, node, retentionDays })
@@ -150,8 +153,21 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     publicScope,
     indexes,
     clockDifference: createClockDifference({ db, clock: wallClock, log, node }),
-    schema: await openSchemaCheck({ db, log, resources: service.resources, tables }),
+    schema: await openSchemaCheck({
+      ...{ db, dialect: db.dialect, log, tables },
+      resources: service.resources,
+      pendingIndexes: indexes.pending,
+    }),
   }
+}
+
+/** Returns the indexes of the engine that PostgreSQL has lost, which are not unique. */
+async function listLostIndexes(db: Database) {
+  const expected = listEngineIndexes(db.dialect)
+  if (expected.length === 0) return []
+  const names = engineTables.map(({ name }) => name)
+  const { indexes } = await readTableParts(db, names)
+  return expected.filter(({ name }) => !indexes.has(name))
 }
 
 /** Stores what other programs and later starts read of the declaration. */

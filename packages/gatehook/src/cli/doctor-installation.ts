@@ -1,6 +1,7 @@
 /** Checks of `gatehook doctor` on the state of an installation: copy, restore, move, durability. */
 
 import { existsSync } from 'node:fs'
+import { expectTables } from '../declare/resources/expected-tables.ts'
 import { columnUse } from '../declare/resources/schema-check.ts'
 import type { Service } from '../declare/resources/service.ts'
 import { listFaults, statementsOf } from '../declare/resources/table-faults.ts'
@@ -120,7 +121,8 @@ export async function checkTables(
   const parts = await readTableParts(db, tables)
   const { grants } = parts
   if (grants.length > 0) return fail('the role lacks rights', `${statementsOf(grants)}.`)
-  const faults = listFaults(parts, new Map())
+  const expected = expectTables(db.dialect, service?.definition.resources ?? [])
+  const faults = listFaults(parts, new Map(), expected)
   if (faults.length === 0) return ok('logged, and without foreign triggers')
   const repair = statementsOf(faults.flatMap(([, , statements]) => statements))
   return fail(faults.map(([, detail]) => detail).join(' '), `${repair}.`)

@@ -82,7 +82,7 @@ test('limits of the role and of the database are named, with the statement', asy
     ['database', 'DATABASE limited'],
   ] as const) {
     await run(`ALTER ${name} CONNECTION LIMIT 1`)
-    const facts = await eventually(readFacts, (found) => found?.of === of)
+    const facts = await eventually(readFacts, (listed) => listed?.of === of)
     assert.equal(facts.repair, `ALTER ${name} CONNECTION LIMIT -1`)
     const { text } = await node.as(undefined).get('/readyz')
     assert.match(text, new RegExp(`"The ${of}[a-z ]* has no connection left for further clients`))

@@ -113,6 +113,8 @@ interface MissingIndexState {
 export interface IndexBuilder {
   /** The keys of the missing indexes of each resource, which lists must not use. */
   readonly missingIndexes: ReadonlyMap<string, ReadonlySet<string>>
+  /** Returns the names of the indexes that are still missing. */
+  pending(): readonly string[]
   /** Creates the missing indexes, and waits for the end. `onReady` receives a line for each. */
   finish(onProgress: (line: string) => void, onReady?: (line: string) => void): Promise<void>
   /** Returns the missing indexes with the progress of their builds, by any node. */
@@ -174,6 +176,7 @@ export function createIndexBuilder(deps: IndexBuilderDeps): IndexBuilder {
   )
   return {
     missingIndexes: keys,
+    pending: () => listOpen().map(({ name }) => name),
     finish: (onProgress, report = () => {}) =>
       buildIndexes(db, changes.missing, { onReady: reportReady(report), onProgress }),
     async report() {

@@ -7,8 +7,14 @@
 import { engineTables } from '../../engine-tables.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { ColumnUse } from '../../platform/nodes/registry.ts'
-import { type Reader, SchemaError } from '../../platform/storage/database.ts'
-import { isDenied, isWithoutPartition } from '../../platform/storage/postgres-errors.ts'
+import { type Dialect, type Reader, SchemaError } from '../../platform/storage/database.ts'
+import { ReplacedStatementError } from '../../platform/storage/discarded-rows.ts'
+import {
+  isDenied,
+  isTypeMismatch,
+  isUnsupported,
+  isWithoutPartition,
+} from '../../platform/storage/postgres-errors.ts'
 import {
   readIndexDefinitions,
   readTableParts,
@@ -17,6 +23,7 @@ import {
 import type { TableState } from '../../platform/storage/table-state.ts'
 import { storageUnavailable } from '../../platform/storage/transaction.ts'
 import { columnType } from './column-types.ts'
+import { type ExpectedTables, expectTables } from './expected-tables.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { describeWords, hasWords } from './search-index.ts'
 import { storedColumns, wordTable } from './table.ts'
@@ -24,6 +31,8 @@ import {
   describeTableFaults,
   isOfConnect,
   listDiscarding,
+  listRules,
+  repairColumns,
   repairIndexes,
   repairPartitions,
   someOf,
@@ -50,10 +59,13 @@ export interface SchemaCheck {
 
 interface SchemaCheckDeps {
   readonly db: Reader
+  readonly dialect: Dialect
   readonly log: Log
   readonly resources: readonly ResourceDefinition[]
   /** Receives what transactions must know. */
   readonly tables: TableState
+  /** Returns the names of the indexes that this node still creates. */
+  readonly pendingIndexes: () => readonly string[]
 }
 
 /**
@@ -77,9 +89,11 @@ export const columnUse = (resources: readonly ResourceDefinition[]): ColumnUse =
 /** Reads the tables of the engine; the database must be migrated. */
 export async function openSchemaCheck({
   db,
+  dialect,
   log,
   resources,
   tables: state,
+  pendingIndexes,
 }: SchemaCheckDeps): Promise<SchemaCheck> {
   const use = columnUse(resources)
   const engineNames = engineTables.map(({ name }) => name)
@@ -96,10 +110,11 @@ export async function openSchemaCheck({
     return present
   }
   const { columns, grants } = await read()
+  const expected = expectedSince(columns, expectTables(dialect, resources))
   const definitions = await readIndexDefinitions(db, tables)
   // Resources can have columns of another declaration.
   const isOfEngine = (path: string) => !Object.hasOwn(use, path.split('.')[0]!)
-  const used = [...[...columns].filter(isOfEngine), ...declared]
+  const used = [...[...columns.keys()].filter(isOfEngine), ...declared]
   const findMissing = (present: TableParts) => used.filter((path) => !present.columns.has(path))
   const findFault = (present: TableParts): SchemaFault | undefined => {
     // The operator may have given the role fewer rights from the start on.
@@ -120,7 +135,7 @@ export async function openSchemaCheck({
     warning: () => warning,
     async check() {
       const present = await read()
-      warning = describeTableFaults(present, definitions)
+      warning = describeTableFaults(present, definitions, leaveOut(expected, pendingIndexes()))
       note.warning(warning)
       const fault = findFault(present)
       note.fault(fault)
@@ -128,9 +143,14 @@ export async function openSchemaCheck({
     },
     async explain(error) {
       const isSchema = error instanceof SchemaError
-      if (!isSchema && !isDenied(error) && !isWithoutPartition(error)) return error
+      if (!isSchema && !EXPLAINED.some((isExplained) => isExplained(error))) return error
       try {
         const present = await read()
+        const rules = isUnsupported(error) ? listRules(present) : []
+        if (rules.length > 0) return new ReplacedStatementError(statementsOf(rules), error)
+        const columns = isTypeMismatch(error) ? repairColumns(present, expected) : new Map()
+        if (columns.size > 0)
+          return lacks('the definition of a column', [...columns.values()].flat())
         const rights = rightsBehind(error, present.grants)
         if (rights.length > 0) return lacks('a right', rights)
         if (isSchema && findMissing(present).length > 0) return storageUnavailable(error)
@@ -143,6 +163,24 @@ export async function openSchemaCheck({
       }
     },
   }
+}
+
+/** Errors of statements beside `SchemaError`, which changed tables can cause. */
+const EXPLAINED = [isDenied, isWithoutPartition, isUnsupported, isTypeMismatch]
+
+/** Adds the defaults of the start, which migrations of the team may have chosen. */
+function expectedSince(columns: TableParts['columns'], expected: ExpectedTables): ExpectedTables {
+  const all = [...expected.columns].map(([path, column]) => {
+    const fallback = column.fallback ?? columns.get(path)?.fallback ?? null
+    return [path, { ...column, fallback }] as const
+  })
+  return { ...expected, columns: new Map(all) }
+}
+
+function leaveOut(expected: ExpectedTables, names: readonly string[]): ExpectedTables {
+  if (names.length === 0) return expected
+  const indexes = [...expected.indexes].filter(([name]) => !names.includes(name))
+  return { ...expected, indexes: new Map(indexes) }
 }
 
 /** Returns the grants whose lack causes an error: a schema without USAGE has no tables. */

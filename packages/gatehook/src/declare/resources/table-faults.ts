@@ -1,12 +1,13 @@
 /**
  * Faults of tables that another program can cause at any time, each with the statement that repairs
- * it. With some of them a node goes on: a unique index or a partition that the database has lost, a
- * table that PostgreSQL does not log, a trigger that can discard rows of the engine.
+ * it. With some of them a node goes on: an index or a partition that the database has lost, a
+ * column of another type, a table that PostgreSQL does not log, a trigger that can discard rows.
  */
 import { engineTables } from '../../engine-tables.ts'
 import { timeTable } from '../../platform/storage/partitions/catalog.ts'
 import { attachPartitions } from '../../platform/storage/partitions/detached.ts'
-import type { TableParts } from '../../platform/storage/table-parts.ts'
+import type { FoundColumn, TableParts } from '../../platform/storage/table-parts.ts'
+import type { ExpectedTables } from './expected-tables.ts'
 
 /** Names of one sentence. */
 const NAMES_MAX = 5
@@ -21,16 +22,16 @@ export function someOf(names: readonly string[]): string {
 /** A sentence for any caller, one for operators, and the statements that repair the fault. */
 type Fault = readonly [message: string, detail: string, statements: readonly string[]]
 
-type FoundParts = Omit<TableParts, 'columns'>
 /** The statements that created the unique indexes, by name. */
 type Definitions = ReadonlyMap<string, string>
 
 /** Returns one text of the faults for each reader. */
 export function describeTableFaults(
-  parts: FoundParts,
+  parts: TableParts,
   definitions: Definitions,
+  expected: ExpectedTables,
 ): { readonly message: string; readonly detail: string } | undefined {
-  const faults = listFaults(parts, definitions)
+  const faults = listFaults(parts, definitions, expected)
   if (faults.length === 0) return undefined
   return {
     message: faults.map(([message]) => message).join(' '),
@@ -41,13 +42,36 @@ export function describeTableFaults(
 }
 
 /** Returns the faults with which a node goes on; without definitions, none of indexes. */
-export function listFaults(parts: FoundParts, definitions: Definitions): readonly Fault[] {
+export function listFaults(
+  parts: TableParts,
+  definitions: Definitions,
+  expected: ExpectedTables,
+): readonly Fault[] {
   const indexes = repairIndexes(parts, definitions)
+  const columns = repairColumns(parts, expected)
+  const plain = [...expected.indexes].filter(([name]) => !parts.indexes.has(name))
   const faults: readonly Fault[] = [
     [
       'A unique index of the database is lost or invalid, so that writes fail.',
       `The unique index ${someOf([...indexes.keys()])} is lost or invalid, so that writes fail.`,
       [...indexes.values()],
+    ],
+    [
+      'A column of the database has another definition than this node needs.',
+      `The column ${someOf([...columns.keys()])} has another type, default or NOT NULL than this ` +
+        'node needs: lists have a wrong order, or writes fail.',
+      [...columns.values()].flat(),
+    ],
+    [
+      'An index of the database is lost, so that requests are slow.',
+      `The index ${someOf(plain.map(([name]) => name))} is lost, so that requests read more rows ` +
+        'than they return. The next start and gatehook migrate create it, too.',
+      plain.map(([, text]) => text),
+    ],
+    [
+      'A setting of the database ends connections of this node.',
+      'The server ends sessions of this node by a setting.',
+      parts.resets,
     ],
     [
       'A table of the database is unlogged.',
@@ -96,9 +120,55 @@ export const isOfConnect = (grant: string): boolean => grant.startsWith('GRANT C
 
 const engineNames = new Set(engineTables.map(({ name }) => name))
 
-/** Returns the statements that drop what can discard rows of the engine. */
+/** Returns the statements that drop what can discard rows of the engine, or any by a rule. */
 export const listDiscarding = ({ triggers }: Pick<TableParts, 'triggers'>): string[] =>
-  triggers.flatMap(({ table, drop }) => (drop !== null && engineNames.has(table) ? drop : []))
+  triggers.flatMap(({ table, drop, isInstead }) =>
+    drop !== null && (isInstead || engineNames.has(table)) ? drop : [],
+  )
+
+/** Returns the statements that drop the rules which replace statements. */
+export const listRules = ({ triggers }: Pick<TableParts, 'triggers'>): string[] =>
+  triggers.flatMap(({ drop, isInstead }) => (isInstead ? drop! : []))
+
+/** More than the ids that a table has assigned since a row was deleted. */
+const ID_SKIP = 1_000_000
+
+/** Returns the statements that restore the definitions of columns, by column. */
+export function repairColumns(
+  { columns }: Pick<TableParts, 'columns'>,
+  expected: Pick<ExpectedTables, 'columns'>,
+): ReadonlyMap<string, readonly string[]> {
+  const repairs = [...expected.columns].flatMap(([path, column]) => {
+    const present = columns.get(path)
+    const statements = present ? repairColumn(path, present, column) : []
+    return statements.length > 0 ? [[path, statements] as const] : []
+  })
+  return new Map(repairs)
+}
+
+function repairColumn(path: string, present: FoundColumn, expected: FoundColumn): string[] {
+  const [table, column] = path.split('.') as [string, string]
+  const fallback = expected.fallback ?? present.fallback
+  const changes: string[] = []
+  if (present.type !== expected.type) {
+    // PostgreSQL does not convert a default.
+    if (present.fallback !== null) changes.push('DROP DEFAULT')
+    const type = expected.type.replace(/ COLLATE .*/, '')
+    changes.push(`TYPE ${expected.type} USING ${column}::${type}`)
+    if (present.fallback !== null) changes.push(`SET DEFAULT ${fallback}`)
+  }
+  if (present.fallback === null && fallback !== null) changes.push(`SET DEFAULT ${fallback}`)
+  if (present.isNullable !== expected.isNullable)
+    changes.push(`${present.isNullable ? 'SET' : 'DROP'} NOT NULL`)
+  const isUnnumbered = expected.isNumbered && !present.isNumbered
+  if (isUnnumbered) changes.push('ADD GENERATED BY DEFAULT AS IDENTITY')
+  if (changes.length === 0) return []
+  const all = changes.map((change) => `ALTER COLUMN ${column} ${change}`).join(', ')
+  const next = `(SELECT COALESCE(max(${column}), 0) + ${ID_SKIP} FROM ${table})`
+  const sequence = `pg_get_serial_sequence('${table}', '${column}')`
+  const numbers = isUnnumbered ? [`SELECT setval(${sequence}, ${next})`] : []
+  return [`ALTER TABLE ${table} ${all}`, ...numbers]
+}
 
 export const statementsOf = (statements: readonly string[]): string =>
   statements.slice(0, NAMES_MAX).join('; ')

@@ -45,6 +45,17 @@ export interface TablePlan {
   readonly rejected: readonly string[]
 }
 
+/** Returns the indexes of a table as the database has them. */
+export const storedIndexes = (
+  definition: ResourceDefinition,
+  dialect: Dialect,
+): readonly TableIndex[] => {
+  const { name: database } = dialect
+  return indexesOf(definition)
+    .map((index) => indexOfExpressions(index, definition.fields, database))
+    .map((index) => storedIndex(index, definition, database))
+}
+
 /** Plans additions, and the removal of unused indexes. Rejects other changes (§6.6). */
 export function planTable(
   definition: ResourceDefinition,
@@ -52,11 +63,8 @@ export function planTable(
   dialect: Dialect,
 ): TablePlan {
   const { name: table, fields } = definition
-  const { name: database } = dialect
   const listIndexes = indexesOf(definition)
-  const indexes = listIndexes
-    .map((index) => indexOfExpressions(index, fields, database))
-    .map((index) => storedIndex(index, definition, database))
+  const indexes = storedIndexes(definition, dialect)
   if (stored.columns.length === 0) {
     const ddl = createTable(definition, indexes, dialect)
     return { ddl, indexes: [], unusedIndexes: [], rejected: [] }

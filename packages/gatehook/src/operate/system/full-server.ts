@@ -1,6 +1,7 @@
 /**
  * Whether the server of PostgreSQL, the role and the database have connections left, as the polls
- * of the node read it. While one has none, a node that starts cannot store why it waits: those that run name the reason.
+ * of the node read it. While one has none, a node that starts cannot store why it waits: those that
+ * run name the reason.
  */
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'

@@ -12,6 +12,18 @@ export class DiscardedRowError extends Error {
   }
 }
 
+/** PostgreSQL does not support a statement of the engine, which a rule of the team replaces. */
+export class ReplacedStatementError extends Error {
+  override readonly name = 'ReplacedStatementError'
+  /** The statements that drop the rules. */
+  readonly repair: string
+
+  constructor(repair: string, cause: unknown) {
+    super('a rule of the database replaces a statement', { cause })
+    this.repair = repair
+  }
+}
+
 /** An INSERT into a table of the engine, whose rows are listed. */
 const INSERT = /^INSERT INTO gh_\w+\s*\([^)]*\)\s*VALUES\b/
 /** Another row may prevent it. */

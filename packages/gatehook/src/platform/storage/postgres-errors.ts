@@ -66,7 +66,7 @@ const UNSTORABLE = new Set([
 ])
 /** Serialization failure, deadlock: the transaction was rolled back and can be repeated. */
 const RETRYABLE = new Set(['40001', '40P01'])
-/** Constraints that compare a row with others: unique, foreign keys, exclusion. */
+/** Constraints that compare a row with others. */
 const VIOLATIONS = new Set(['23505', '23503', '23001', '23P01'])
 
 const LOCK_TIMEOUT = '55P03'
@@ -335,11 +335,11 @@ export const isDenied = (error: unknown): boolean => codeOf(error) === '42501'
 /** Whether the server met a damaged page. */
 export const isDamage = (error: unknown): boolean => DAMAGED.has(codeOf(error))
 
-/**
- * Whether the server does not support a statement in its present state: a standby has no rows of
- * unlogged tables, for example.
- */
+/** Whether the server does not support a statement in its present state, as a standby. */
 export const isUnsupported = (error: unknown): boolean => codeOf(error) === '0A000'
+
+/** Whether a statement does not fit the types of its columns: no such operator, another type. */
+export const isTypeMismatch = (error: unknown): boolean => /^42(883|804)$/.test(codeOf(error))
 
 /** Whether the transaction can be repeated. */
 export const isRetryable = (error: unknown): boolean =>

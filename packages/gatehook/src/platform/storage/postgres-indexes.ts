@@ -79,6 +79,10 @@ async function createIndex(
   }
   if (existingIndex?.valid) return true
   if (existingIndex?.building) return false
+  if (await isPartitioned(session, qualify(table))) {
+    await createOnPartitions(session, { name, table, definition }, { qualify })
+    return true
+  }
   if (existingIndex) await session.query(`DROP INDEX CONCURRENTLY ${qualify(name)}`)
   try {
     const on = definition.replace(`ON ${table}`, `ON ${qualify(table)}`)
@@ -91,6 +95,36 @@ async function createIndex(
 }
 
 const DUPLICATE_TABLE = '42P07'
+
+/** Whether a table has partitions: PostgreSQL creates no index of all beside writes. */
+async function isPartitioned(session: Session, table: string): Promise<boolean> {
+  const text = `SELECT 1 FROM pg_class WHERE oid = to_regclass($1) AND relkind = 'p'`
+  return (await session.query(text, [table])).rows.length > 0
+}
+
+/** Creates an index on each partition beside writes; with the last one, that of all is valid. */
+async function createOnPartitions(
+  session: Session,
+  { name, table, definition }: IndexDdl,
+  { qualify }: Pick<PostgresPlace, 'qualify'>,
+): Promise<void> {
+  const onTable = (clause: string) => definition.replace(`ON ${table}`, `ON ${clause}`)
+  await session.query(`CREATE INDEX IF NOT EXISTS ${name} ${onTable(`ONLY ${qualify(table)}`)}`)
+  const { rows } = await session.query(
+    `SELECT c.relname AS partition FROM pg_inherits p JOIN pg_class c ON c.oid = p.inhrelid
+    WHERE p.inhparent = to_regclass($1) AND NOT EXISTS (SELECT FROM pg_inherits i
+      JOIN pg_index x ON x.indexrelid = i.inhrelid
+      WHERE i.inhparent = to_regclass($2) AND x.indrelid = c.oid)`,
+    [qualify(table), qualify(name)],
+  )
+  for (const { partition } of rows) {
+    const part = `${name}${partition.slice(table.length)}`
+    // An earlier build may have ended before its index was valid.
+    await session.query(`DROP INDEX CONCURRENTLY IF EXISTS ${qualify(part)}`)
+    await session.query(`CREATE INDEX CONCURRENTLY ${part} ${onTable(qualify(partition))}`)
+    await session.query(`ALTER INDEX ${qualify(name)} ATTACH PARTITION ${qualify(part)}`)
+  }
+}
 
 /** See `Database.dropIndexes`. */
 export const dropIndexes = (

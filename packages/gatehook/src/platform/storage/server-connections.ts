@@ -6,11 +6,11 @@ import type { Database, Value } from './database.ts'
 import { PROGRAM_OF_SESSION } from './session-name.ts'
 import { raw, type Sql } from './sql.ts'
 
-type ConnectionLimit = 'server' | 'role' | 'database'
+type LimitOwner = 'server' | 'role' | 'database'
 
 export interface ServerConnections {
-  /** What has the limit. */
-  readonly of: ConnectionLimit
+  /** The owner of the limit. */
+  readonly of: LimitOwner
   /** The statement that removes the limit of a role or a database. */
   readonly repair: string | null
   readonly used: number
@@ -53,7 +53,7 @@ export const selectServerConnections = ({ name }: Pick<Database, 'name'>): Sql |
 export const parseServerConnections = (value: Value): ServerConnections =>
   JSON.parse(String(value)) as ServerConnections
 
-const OWNERS: Readonly<Record<ConnectionLimit, string>> = {
+const OWNERS: Readonly<Record<LimitOwner, string>> = {
   server: 'The server of the database',
   role: 'The role of this node',
   database: 'The database',
@@ -71,8 +71,9 @@ export function describeFullServer(connections: ServerConnections): string {
     of === 'server'
       ? 'a node that starts waits for one'
       : 'nodes wait for those that they have, and one that starts for a free one'
+  const remedy = repair === null ? 'raise max_connections' : `raise the limit: ${repair}`
   return (
     `${OWNERS[of]} has ${used} of ${limit} connections in use, ${ofApplication} by ` +
-    `${program}: ${effect}. End some, or ${repair === null ? 'raise max_connections' : `raise the limit: ${repair}`}.`
+    `${program}: ${effect}. End some, or ${remedy}.`
   )
 }

@@ -1,7 +1,7 @@
 /** Says for operators why the database failed a request. Pure. */
 import { Failure } from '../../kernel/failure.ts'
 import { ConstraintError, SchemaError, StorageError } from './database.ts'
-import { DiscardedRowError } from './discarded-rows.ts'
+import { DiscardedRowError, ReplacedStatementError } from './discarded-rows.ts'
 import {
   isConnectionLost,
   isDamage,
@@ -55,6 +55,9 @@ export function describeUnknownError(error: unknown): string | undefined {
   const message = 'The log has its message.'
   if (error instanceof DiscardedRowError) {
     return 'A trigger of the database discards a row without an error. It is none of the engine.'
+  }
+  if (error instanceof ReplacedStatementError) {
+    return `A rule of the database replaces statements of this service: ${error.repair}. ${message}`
   }
   if (error instanceof ConstraintError) {
     const name = error.index === undefined ? '' : ` ${error.index}`

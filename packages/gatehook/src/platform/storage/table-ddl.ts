@@ -22,6 +22,33 @@ function tableStatement(dialect: Dialect, table: Table): string {
   return `CREATE TABLE ${name} (\n  ${[...columns, ...key].join(',\n  ')}\n)${suffix}`
 }
 
+/**
+ * Whether nodes compare the columns and indexes of tables with their declaration: SQLite changes
+ * no column, and the servers of distributed tables have other ones.
+ */
+export const comparesTables = ({ name, distributed }: Dialect): boolean =>
+  name === 'postgres' && !distributed
+
+/** Returns the column as the catalog of the database has it; see `columnSql`. */
+export function columnOfCatalog(
+  { types, txid }: Dialect,
+  { key }: Pick<Table, 'key'>,
+  [name, { kind, nullable, fallback }]: readonly [string, DeclaredColumn],
+) {
+  const numbered = kind === 'serial' || kind === 'txid'
+  return {
+    type: types[numbered ? 'int' : kind],
+    isNullable: nullable === true && !key.includes(name),
+    isNumbered: kind === 'serial',
+    fallback: kind === 'txid' ? DEFAULT.exec(txid)![1]! : (defaultOf(fallback) ?? null),
+  }
+}
+
+const DEFAULT = /DEFAULT (.*)$/
+
+const defaultOf = (value: DeclaredColumn['fallback']): string | undefined =>
+  value === undefined ? undefined : typeof value === 'string' ? `'${value}'` : String(value)
+
 /** Citus: each server verifies the keys of its own rows, so a key contains the scope. */
 function keyOf({ distributed }: Dialect, { key, place }: Table): readonly string[] {
   return distributed && place === 'scope' && !key.includes('scope') ? ['scope', ...key] : key
@@ -42,12 +69,13 @@ function columnSql(
   }
   if (kind === 'serial') return `${name} ${scoped.id}`
   if (kind === 'txid') return `${name} ${txid}`
-  const value = typeof fallback === 'string' ? `'${fallback}'` : fallback
+  const value = defaultOf(fallback)
   const rest = value === undefined ? '' : ` DEFAULT ${value}`
   return `${name} ${types[kind]}${nullable ? '' : ' NOT NULL'}${rest}`
 }
 
-function indexStatements(dialect: Dialect, table: Table): string[] {
+/** Returns the statements that create the indexes of a table that its key does not have. */
+export function indexStatements(dialect: Dialect, table: Table): string[] {
   const { name, key, place, divided, distribution } = table
   const byScope = dialect.distributed && place === 'scope'
   const listed = Object.entries({

@@ -9,6 +9,19 @@ interface ForeignTrigger {
   readonly table: string
   /** The statement that drops one that can discard rows; null for others. */
   readonly drop: string | null
+  /** Whether it is a rule that replaces statements (`DO INSTEAD`). */
+  readonly isInstead: boolean
+}
+
+/** A column as PostgreSQL has it. */
+export interface FoundColumn {
+  /** As in `Dialect.types`, with a collation. */
+  readonly type: string
+  readonly isNullable: boolean
+  /** SQL of the default. */
+  readonly fallback: string | null
+  /** Whether a sequence of its own numbers it. */
+  readonly isNumbered: boolean
 }
 
 /** A partition of a table, or a table with the name of one. */
@@ -20,14 +33,18 @@ export interface FoundPartition {
 }
 
 export interface TableParts {
-  /** `orders.amount` */
-  readonly columns: ReadonlySet<string>
+  /** By `orders.amount`; undefined on SQLite, where no statement changes one. */
+  readonly columns: ReadonlyMap<string, FoundColumn | undefined>
+  /** Names of usable ones, and of those that are being created. */
+  readonly indexes: ReadonlySet<string>
   /** Names of usable ones, also of those that keys have. */
   readonly uniqueIndexes: ReadonlySet<string>
   /** Names of unique ones that the server does not use until it has rebuilt them. */
   readonly invalidIndexes: ReadonlySet<string>
   /** Tables and partitions whose rows a crash deletes, and that no standby has. */
   readonly unlogged: readonly string[]
+  /** The statements that remove settings by which the server ends sessions of the node. */
+  readonly resets: readonly string[]
   /** The statements that grant rights which the role of the session lacks. */
   readonly grants: readonly string[]
   readonly triggers: readonly ForeignTrigger[]
@@ -38,7 +55,7 @@ export interface TableParts {
 const SCHEMA = "to_regnamespace(current_setting('search_path'))"
 
 const SQLITE_PARTS = `WITH t AS (SELECT value AS name FROM json_each(?))
-  SELECT 'column', t.name || '.' || c.name, '', '' FROM t, pragma_table_info(t.name) AS c
+  SELECT 'column', t.name || '.' || c.name, '', NULL FROM t, pragma_table_info(t.name) AS c
   UNION ALL SELECT 'index', i.name, '', '' FROM t, pragma_index_list(t.name) AS i
     WHERE i."unique"
   UNION ALL SELECT 'trigger', t.name, CASE WHEN s.sql LIKE '%RAISE%IGNORE%'
@@ -52,19 +69,38 @@ const POSTGRES_PARTS = `WITH t AS (SELECT oid, relname::text AS name, relkind FR
     AND relname IN (SELECT jsonb_array_elements_text($1::jsonb))),
   p AS (SELECT oid, name, name AS root FROM t UNION ALL SELECT c.oid, c.relname, t.name FROM t
     JOIN pg_inherits i ON i.inhparent = t.oid JOIN pg_class c ON c.oid = i.inhrelid)
-  SELECT 'column', t.name || '.' || a.attname, '', '' FROM t
-    JOIN pg_attribute a ON a.attrelid = t.oid WHERE a.attnum > 0 AND NOT a.attisdropped
-  UNION ALL SELECT CASE WHEN x.indisvalid THEN 'index' ELSE 'invalid' END, i.relname, '', ''
+  SELECT 'column', t.name || '.' || a.attname, upper(format_type(a.atttypid, a.atttypmod))
+      || COALESCE((SELECT ' COLLATE ' || quote_ident(collname) FROM pg_collation
+        WHERE oid = a.attcollation), ''),
+      json_build_array(NOT a.attnotnull, pg_get_expr(d.adbin, d.adrelid), a.attidentity <> '')::text
+    FROM t JOIN pg_attribute a ON a.attrelid = t.oid
+    LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+    WHERE a.attnum > 0 AND NOT a.attisdropped
+  UNION ALL SELECT CASE WHEN NOT x.indisunique THEN 'plain' WHEN x.indisvalid THEN 'index'
+      ELSE 'invalid' END, i.relname, '', ''
     FROM t JOIN pg_index x ON x.indrelid = t.oid JOIN pg_class i ON i.oid = x.indexrelid
-    WHERE x.indisunique
+    WHERE x.indisunique OR x.indisvalid
+      OR EXISTS (SELECT FROM pg_stat_progress_create_index WHERE index_relid = i.oid)
   UNION ALL SELECT 'unlogged', p.name, '', '' FROM p JOIN pg_class c ON c.oid = p.oid
     WHERE c.relpersistence = 'u' AND c.relkind = 'r'
   UNION ALL SELECT 'trigger', p.root, CASE WHEN g.tgtype::int & 3 = 3
       THEN format('DROP TRIGGER %I ON %I', g.tgname, p.name) END, ''
     FROM p JOIN pg_trigger g ON g.tgrelid = p.oid WHERE NOT g.tgisinternal AND g.tgparentid = 0
       AND g.tgenabled <> 'D' AND g.tgtype::int & 28 > 0 AND g.tgname NOT LIKE 'gh\\_%'
-  UNION ALL SELECT 'trigger', p.root, format('DROP RULE %I ON %I', r.rulename, p.name), ''
+  UNION ALL SELECT 'trigger', p.root, format('DROP RULE %I ON %I', r.rulename, p.name),
+      CASE WHEN r.is_instead THEN 'instead' ELSE '' END
     FROM p JOIN pg_rewrite r ON r.ev_class = p.oid
+  UNION ALL SELECT 'setting', format('ALTER %s RESET %s', CASE WHEN d.setrole = 0
+        AND d.setdatabase = 0 THEN 'ROLE ALL'
+      WHEN d.setrole = 0 THEN format('DATABASE %I', current_database())
+      WHEN d.setdatabase = 0 THEN format('ROLE %I', session_user)
+      ELSE format('ROLE %I IN DATABASE %I', session_user, current_database()) END, s.name), '', ''
+    FROM pg_db_role_setting d CROSS JOIN unnest(d.setconfig) AS c
+    JOIN pg_settings s ON s.name = split_part(c, '=', 1)
+    WHERE s.name IN ('idle_session_timeout', 'transaction_timeout') AND s.source <> 'client'
+      AND split_part(c, '=', 2) !~ '^0'
+      AND d.setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = session_user))
+      AND d.setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
   UNION ALL SELECT 'partition', c.relname, t.name, pg_get_expr(c.relpartbound, c.oid)
     FROM t JOIN pg_inherits i ON i.inhparent = t.oid JOIN pg_class c ON c.oid = i.inhrelid
     WHERE c.relispartition
@@ -92,14 +128,25 @@ export async function readTableParts(from: Reader, tables: readonly string[]): P
   const of = (kind: string) => rows.filter(([other]) => other === kind)
   const namesOf = (kind: string) => new Set(of(kind).map(([, name]) => name))
   return {
-    columns: namesOf('column'),
+    columns: new Map(of('column').map((row) => [row[1], columnOf(row)])),
+    indexes: namesOf('plain'),
     uniqueIndexes: namesOf('index'),
     invalidIndexes: namesOf('invalid'),
     unlogged: [...namesOf('unlogged')].sort(),
+    resets: [...namesOf('setting')],
     grants: [...namesOf('right')],
-    triggers: of('trigger').map(([, table, drop]) => ({ table, drop })),
+    triggers: of('trigger').map(([, table, drop, detail]) => ({
+      ...{ table, drop },
+      isInstead: detail === 'instead',
+    })),
     partitions: of('partition').map(([, name, table, bound]) => ({ name, table: table!, bound })),
   }
+}
+
+function columnOf([, , type, detail]: PartRow): FoundColumn | undefined {
+  if (detail === null) return undefined
+  const [isNullable, fallback, isNumbered] = JSON.parse(detail)
+  return { type: type!, isNullable, fallback, isNumbered }
 }
 
 type PartRow = readonly [kind: string, name: string, of: string | null, detail: string | null]

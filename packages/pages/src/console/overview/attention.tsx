@@ -48,7 +48,7 @@ function lockRemedy(row: AttentionRow): string {
         'server ends such a session within seconds: restart that node if others follow.'
 }
 
-/** What has the limit of connections. */
+/** The owners of a limit of connections. */
 const CONNECTION_OWNERS: Readonly<Record<string, string>> = {
   server: 'The server of the database',
   role: 'The role of the nodes',
