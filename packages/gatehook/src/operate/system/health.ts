@@ -8,7 +8,7 @@ import type { Database } from '../../platform/storage/database.ts'
 import { isPrimarySentence, primaryFaults } from '../../platform/storage/primary-fault.ts'
 import { writeSetting } from '../../platform/storage/settings.ts'
 import { sql } from '../../platform/storage/sql.ts'
-import { describeStorageFailure } from '../../platform/storage/storage-failure.ts'
+import { describeStorageFailure, isMoved } from '../../platform/storage/storage-failure.ts'
 
 /** A sentence for any caller, and one with names for operators if that says more. */
 interface DetailedReason {
@@ -108,6 +108,8 @@ export const primaryCheck =
   }
 
 const NO_WRITES = 'The database does not accept writes at the moment.'
+const MOVED =
+  'Files of the database were moved, removed or replaced while the node uses them: writes are 503.'
 
 /** How long the result of a write is valid: probes must not cause a load of writes. */
 const WRITE_INTERVAL_MS = 5000
@@ -133,7 +135,8 @@ export function writeCheck(db: Database, clock: Clock): HealthCheck {
       if (!(error instanceof Failure)) throw error
       if (db.lacksSpace()) return 'The disk of the database is full. Free space, or enlarge it.'
       if (error.code === 'durability_lost') return error.message
-      return detailed(NO_WRITES, describeStorageFailure(error, db.fault()))
+      const sentence = isMoved(error) ? MOVED : NO_WRITES
+      return detailed(sentence, describeStorageFailure(error, db.fault()))
     }
   }
   return () => {

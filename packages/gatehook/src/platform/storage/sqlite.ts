@@ -31,7 +31,7 @@ import {
   type UniqueIndex,
   uniquesCreatedBy,
 } from './sqlite-errors.ts'
-import { closeFile, createFile, openFile } from './sqlite-file.ts'
+import { closeFile, createFile, openFile, type SqliteFile } from './sqlite-file.ts'
 import { createLongReads } from './sqlite-long-reads.ts'
 import {
   acquireOwnerLock,
@@ -39,6 +39,7 @@ import {
   raiseGeneration,
   readGeneration,
 } from './sqlite-owner.ts'
+import { createSqlitePlace, type SqlitePlace } from './sqlite-place.ts'
 import { columnsOf, dialect, indexesOf, sizeOf, uniqueIndexes } from './sqlite-schema.ts'
 import { createSharedRead, type SharedRead } from './sqlite-shared-read.ts'
 import { createSnapshots } from './sqlite-snapshots.ts'
@@ -205,13 +206,14 @@ interface WriterDeps {
   readonly clock: Clock
   readonly sharedRead: SharedRead
   readonly checkpoints: Checkpoints
+  readonly place: SqlitePlace
   readonly sync: () => Promise<void>
   readonly isOwner: () => boolean
 }
 
 function createWriterConnection(
   connection: Connection,
-  { guard, clock, sharedRead, checkpoints, sync, isOwner }: WriterDeps,
+  { guard, clock, sharedRead, checkpoints, place, sync, isOwner }: WriterDeps,
 ): WriterConnection {
   const begin = connection.command('BEGIN IMMEDIATE')
   const rollback = connection.command('ROLLBACK')
@@ -222,6 +224,7 @@ function createWriterConnection(
   return {
     async begin() {
       pauses.begin()
+      place.require()
       await retryWhileBusy(clock, begin)
       if (isOwner()) return
       rollback()
@@ -230,6 +233,7 @@ function createWriterConnection(
     async commit() {
       sharedRead.end() // reads then see the commit, and the log can restart from its beginning
       await retryWhileBusy(clock, commit)
+      place.require() // a long transaction may have outlived the path
       checkpoints.afterCommit()
     },
     rollback,
@@ -252,7 +256,15 @@ function createWriterConnection(
 async function openOwned(path: string, clock: Clock, deps: SqliteDeps) {
   const { ownership, cacheKib, checksReferences } = deps
   const open = () => openFile(path, clock, cacheKib, checksReferences)
-  if (!ownership) return { file: await open(), generation: deps.generation, lock: undefined }
+  const placeOf = ({ writer }: SqliteFile) =>
+    createSqlitePlace({
+      ...{ file: resolve(path), log: deps.log },
+      saveLog: () => writer.exec('PRAGMA wal_checkpoint(PASSIVE)'),
+    })
+  if (!ownership) {
+    const file = await open()
+    return { file, place: placeOf(file), generation: deps.generation, lock: undefined }
+  }
   createFile(resolve(path))
   const lock = acquireOwnerLock(resolve(path), ownership)
   try {
@@ -266,7 +278,7 @@ async function openOwned(path: string, clock: Clock, deps: SqliteDeps) {
         { cause: error },
       )
     })
-    return { file, generation, lock }
+    return { file, place: placeOf(file), generation, lock }
   } catch (error) {
     lock.release()
     throw error
@@ -294,7 +306,7 @@ const indexMethods = (
 /** Throws `StorageError` when the file cannot be used at all. */
 export async function openSqlite(path: string, deps: SqliteDeps): Promise<Database> {
   const clock = deps.clock ?? wallClock
-  const { file, generation, lock } = await openOwned(path, clock, deps)
+  const { file, place, generation, lock } = await openOwned(path, clock, deps)
   const isOwner = () => {
     if (generation === undefined || readGeneration(writer) === generation) return true
     deps.onTakenOver?.()
@@ -310,7 +322,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
   const sync = delayedSync?.schedule ?? (() => syncLog(wal))
   const sharedRead = createSharedRead(reader)
   const checkpoints = createCheckpoints(resolve(path), writer, clock)
-  const shared = { guard, clock, sharedRead, checkpoints, sync, isOwner }
+  const shared = { guard, clock, sharedRead, checkpoints, place, sync, isOwner }
   const faults = createDiskFaults({ log: deps.log, isDamage: isNotADatabase, isDiskFull })
   const readerDeps = { clock, faults }
   const queue = new WriteQueue(createWriterConnection(writer, shared), deps.log, clock)

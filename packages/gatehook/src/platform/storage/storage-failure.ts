@@ -19,6 +19,7 @@ import {
 } from './postgres-errors.ts'
 import { type PrimaryFault, primaryFaults } from './primary-fault.ts'
 import { isBusy, resultCodeOf } from './sqlite-errors.ts'
+import { MovedFileError } from './sqlite-place.ts'
 
 /** Whether the database could not serve a statement, or be opened; a later try may succeed. */
 export const isStorageUnavailable = (error: unknown): boolean =>
@@ -28,6 +29,10 @@ export const isStorageUnavailable = (error: unknown): boolean =>
 /** Whether the database stores nothing now; it may answer reads. */
 export const storesNothing = (error: unknown): boolean =>
   isStorageUnavailable(error) || (error instanceof Failure && error.code === 'durability_lost')
+
+/** Whether the files of the database were moved away from this process. */
+export const isMoved = (error: unknown): boolean =>
+  error instanceof Failure && error.detail instanceof MovedFileError
 
 /** Returns `instead` of the result while the database is away, or stores nothing. */
 export const whileAvailable = <T>(result: Promise<T>, instead: T): Promise<T> =>
@@ -133,6 +138,7 @@ export function describeStorageFailure(
 ): string | undefined {
   const cause = error instanceof Failure ? error.detail : error
   if (cause instanceof SchemaError) return describeSchemaError(cause)
+  if (cause instanceof MovedFileError) return cause.message
   if (isUnopened(cause) || isStandby(cause)) return primaryFaults[fault ?? primaryFaultOf(cause)]
   if (isHung(cause)) return primaryFaults.hung
   if (isConnectionLost(cause) || isServerFull(cause)) return primaryFaults[fault ?? 'lost']
