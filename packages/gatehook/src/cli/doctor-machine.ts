@@ -9,7 +9,8 @@ import {
   readCertificateEnd,
   readDiskSpace,
 } from '../operate/system/machine-facts.ts'
-import type { Config } from '../platform/config/config.ts'
+import { findTlsFault } from '../operate/system/tls-files.ts'
+import { type Config, tlsFilesOf } from '../platform/config/config.ts'
 import { dataFolder } from '../platform/config/environment.ts'
 import { readBackupState } from '../platform/storage/backup-state.ts'
 import type { Database } from '../platform/storage/database.ts'
@@ -33,13 +34,16 @@ export function checkDisk(config: Config): CheckResult | undefined {
 
 /** Checks the days that the certificate of GATEHOOK_TLS_CERT has left. */
 export function checkCertificate(config: Config, clock: Clock): CheckResult | undefined {
-  if (config.tlsCert === null) return undefined
+  const files = tlsFilesOf(config)
+  if (!files || config.tlsCert === null) return undefined
   const end = readCertificateEnd(config.tlsCert)
   const hint = 'Replace the files; nodes load them within 2 s.'
   if (end === undefined) return fail(`${config.tlsCert} is not a certificate`, hint)
   const leftMs = end - clock.now()
   const detail = `ends in ${Math.floor(leftMs / DAY_MS)} days, ${isoTime(end)}`
   if (leftMs <= 0) return fail(`ended at ${isoTime(end)}`, hint)
+  const fault = findTlsFault(files)
+  if (fault !== undefined) return fail(fault, hint)
   return leftMs < CERTIFICATE_LEFT_MIN_MS ? warn(detail, hint) : ok(detail)
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { connect, type TLSSocket } from 'node:tls'
@@ -83,6 +83,31 @@ test('a new pair is loaded, an invalid one is not', async (t) => {
   const pair = await applied.promise
   assert.deepEqual(pair.cert, readFileSync(fixture('second.crt')))
   assert.deepEqual(pair.key, readFileSync(fixture('second.key')))
+})
+
+test('an invalid pair is read again, also if its files seem to be the same', async (t) => {
+  const { files, put } = folder(t)
+  const logged = Promise.withResolvers<void>()
+  const applied = Promise.withResolvers<TlsPair>()
+  const warnings: string[] = []
+  const destination = {
+    write: (line: string) => {
+      warnings.push(line)
+      logged.resolve()
+    },
+  }
+  const log = createLog({ level: 'warn', destination })
+  onEnd(t, watchTls({ files, apply: applied.resolve, log, intervalMs: 10 }))
+  const at = new Date('2026-11-30T12:00:00Z')
+  const broken = readFileSync(fixture('second.key')).fill('x')
+  put('second')
+  writeFileSync(files.keyFile, broken)
+  utimesSync(files.keyFile, at, at)
+  await logged.promise
+  copyFileSync(fixture('second.key'), files.keyFile)
+  utimesSync(files.keyFile, at, at)
+  assert.deepEqual((await applied.promise).key, readFileSync(fixture('second.key')))
+  assert.ok(warnings.length <= 3, 'one line for each state of the files')
 })
 
 test('a running server uses a new certificate for new connections', async (t) => {

@@ -63,28 +63,34 @@ const INTERVAL_MS = 1000
 /**
  * Checks both files every second. It polls, because a file watch misses replaced files and symbolic
  * links. While only one file is new, the pair is invalid: that logs a warning, and the second
- * change corrects it.
+ * change corrects it. An invalid pair is read again each time: new rights of a file do not change
+ * its stamp.
  *
  * @returns Stops watching.
  */
 export function watchTls({ files, apply, log, intervalMs = INTERVAL_MS }: TlsWatch) {
-  const reload = () => {
+  const watchedFiles = [files.certFile, files.keyFile]
+  let loadedStamps = stampsOf(watchedFiles)
+  let loggedFailure: string | undefined
+  const reload = (stamps: string) => {
     try {
       apply(readTls(files))
+      loadedStamps = stamps
+      loggedFailure = undefined
       log.info({ cert: files.certFile }, 'TLS certificate reloaded')
     } catch (err) {
+      const failure = `${stamps} ${(err as Error).message}`
+      if (failure === loggedFailure) return
+      loggedFailure = failure
       log.warn(
         { err, cert: files.certFile },
         'TLS certificate not reloaded; the old one stays in use',
       )
     }
   }
-  const watchedFiles = [files.certFile, files.keyFile]
-  let loadedStamps = stampsOf(watchedFiles)
   const run = () => {
     const stamps = stampsOf(watchedFiles)
-    if (stamps !== loadedStamps) reload()
-    loadedStamps = stamps
+    if (stamps !== loadedStamps) reload(stamps)
   }
   return startInterval({ intervalMs, run, log, failure: 'TLS files could not be checked' })
 }
