@@ -4,6 +4,8 @@ import { argon2Sync } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createHashPace, HASH_PATIENCE_MS } from './hash-pace.ts'
 import { createHashThreads } from './hash-threads.ts'
 
 const derivation = {
@@ -53,4 +55,26 @@ test('on Linux a hash thread has a lower priority than the other threads', {
   await createHashThreads()(derivation)
   assert.equal(getPriority(), before)
   assert.ok(Math.max(...threadPriorities()) > before, threadPriorities().join())
+})
+
+test('a hash that other programs hold up moves to a thread with the normal priority', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let [elapsedMs, cpuMs] = [0, 0]
+  const pace = createHashPace({ elapsedMs: () => elapsedMs, cpuMs: () => cpuMs })
+  const derive = createHashThreads(pace)
+  const lowThreads = () => threadPriorities().filter((nice) => nice > getPriority()).length
+  const before = lowThreads()
+  const slow = derive(derivation)
+  elapsedMs += HASH_PATIENCE_MS
+  t.mock.timers.tick(HASH_PATIENCE_MS)
+  assert.equal(pace.isStarved(), true)
+  assert.deepEqual(await slow, argon2Sync('argon2id', derivation))
+  while (lowThreads() > before) await nextTurn() // the thread that was held up ends
+  elapsedMs += 60_000
+  cpuMs += 60_000
+  assert.equal(pace.isStarved(), false)
+  await derive(derivation)
+  assert.ok(lowThreads() > before, 'the low priority is back')
 })
