@@ -56,6 +56,88 @@ export const machineAlerts: readonly Alert[] = [
     ],
   },
   {
+    name: 'GatehookCertificateInvalid',
+    when: 'the files of the certificate cannot be loaded for 5 min',
+    expr: 'gatehook_tls_files_invalid == 1',
+    for: '5m',
+    severity: 'ticket',
+    summary: 'A node cannot load the files of its certificate; its next start would fail.',
+    runbook: 'The certificate cannot be loaded',
+    fires: {
+      title: 'a key of another certificate',
+      series: { [`gatehook_tls_files_invalid{${A}}`]: '0 1x9' },
+      minute: 8,
+      labels: node,
+    },
+    silent: [
+      {
+        title: 'a moment between both files',
+        series: { [`gatehook_tls_files_invalid{${A}}`]: '0 1 0x9' },
+        minute: 8,
+      },
+    ],
+  },
+  {
+    name: 'GatehookLogFails',
+    when: 'lines of the log are not written for 1 min',
+    expr: 'gatehook_log_failing == 1',
+    for: '1m',
+    severity: 'ticket',
+    summary: 'The log of a node is not written; beyond 32 MiB its lines are dropped.',
+    runbook: 'The log is not written',
+    fires: {
+      title: 'a full disk',
+      series: { [`gatehook_log_failing{${A}}`]: '0 1x9' },
+      minute: 4,
+      labels: node,
+    },
+    silent: [
+      {
+        title: 'a reader that restarts',
+        series: { [`gatehook_log_failing{${A}}`]: '0 1 0x9' },
+        minute: 4,
+      },
+    ],
+  },
+  {
+    name: 'GatehookSignInsSlow',
+    when: 'a password hash takes more than 1 s on average for 5 min',
+    expr:
+      'rate(gatehook_password_hash_seconds_total[5m]) / ' +
+      'rate(gatehook_password_hashes_total[5m]) > 1',
+    for: '5m',
+    severity: 'ticket',
+    summary: 'Password hashes lack the CPU: sign-ins are slow.',
+    runbook: 'Sign-ins are slow',
+    fires: {
+      title: 'two seconds each',
+      series: {
+        [`gatehook_password_hash_seconds_total{${A}}`]: '0+120x20',
+        [`gatehook_password_hashes_total{${A}}`]: '0+60x20',
+      },
+      minute: 15,
+      labels: node,
+    },
+    silent: [
+      {
+        title: 'many',
+        series: {
+          [`gatehook_password_hash_seconds_total{${A}}`]: '0+30x20',
+          [`gatehook_password_hashes_total{${A}}`]: '0+1200x20',
+        },
+        minute: 15,
+      },
+      {
+        title: 'none',
+        series: {
+          [`gatehook_password_hash_seconds_total{${A}}`]: '9x20',
+          [`gatehook_password_hashes_total{${A}}`]: '4x20',
+        },
+        minute: 15,
+      },
+    ],
+  },
+  {
     name: 'GatehookBackupOld',
     when: 'the last backup is older than 26 h',
     expr: 'max by (job) (gatehook_backup_age_seconds) > 26 * 3600',

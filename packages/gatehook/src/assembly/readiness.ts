@@ -1,4 +1,6 @@
 /** Assembles the readiness of a node: its checks, and the values and metrics that they read. */
+import { hashPace } from '../identity/people/hash-pace.ts'
+import { outputState } from '../kernel/output-state.ts'
 import { unawaited } from '../kernel/unawaited.ts'
 import { isHeld } from '../operate/restore/state.ts'
 import { createDurability } from '../operate/system/durability.ts'
@@ -13,11 +15,15 @@ import {
   writeCheck,
 } from '../operate/system/health.ts'
 import { createLockHolders, type LockHolders } from '../operate/system/lock-holders.ts'
+import { createLogOutput } from '../operate/system/log-output.ts'
 import { certificateWarning } from '../operate/system/machine-facts.ts'
+import { createPasswordHashes } from '../operate/system/password-hashes.ts'
 import { primaryMetrics } from '../operate/system/primary-metrics.ts'
 import { createReadiness, type Readiness } from '../operate/system/readiness.ts'
 import { readinessMetrics } from '../operate/system/readiness-metrics.ts'
 import { createRoundTrip } from '../operate/system/round-trip.ts'
+import { createTlsFileCheck } from '../operate/system/tls-files.ts'
+import { tlsFilesOf } from '../platform/config/config.ts'
 import type { Metric } from '../platform/telemetry/metric.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
@@ -65,11 +71,17 @@ export function assembleReadiness(
   const lockHolders = createLockHolders({ db, clock, log })
   const fullServer = createFullServer({ db, clock, log })
   const roundTrip = createRoundTrip({ db, clock })
+  const logOutput = createLogOutput(outputState)
+  const passwords = createPasswordHashes(hashPace)
+  const tlsFiles = createTlsFileCheck(tlsFilesOf(config), clock)
   const nodeWarnings = {
     clock: clockDifference.warning,
     schema: schema.warning,
     round_trip: roundTrip.warning,
     rejections: () => (unawaited.total() > 0 ? UNAWAITED_WARNING : undefined),
+    log: logOutput.warning,
+    passwords: passwords.warning,
+    tls_files: tlsFiles.warning,
   }
   const read = {
     database: databaseCheck(db),
@@ -118,6 +130,8 @@ export function assembleReadiness(
       fullServer.metric,
       roundTrip.metric,
       unawaitedMetric,
+      tlsFiles.metric,
+      ...[logOutput, passwords].flatMap(({ metrics }) => metrics),
       ...readinessMetrics(readiness),
     ],
   }

@@ -4,6 +4,7 @@ import { closeSync, existsSync, globSync, openSync, readFileSync } from 'node:fs
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { batchLines, createLineLog, createLog, redactUrl, relayLine } from './log.ts'
+import { createOutputState } from './output-state.ts'
 
 test('the values of secret parameters are removed, in any spelling of their names', () => {
   const cases: [string, string][] = [
@@ -113,7 +114,8 @@ test('lines that the output drops are counted in the next one that it takes', as
     },
     flush() {},
   }
-  const { write, flush } = batchLines(output as unknown as Parameters<typeof batchLines>[0])
+  const state = createOutputState({ elapsedMs: () => 0 })
+  const { write, flush } = batchLines(output as unknown as Parameters<typeof batchLines>[0], state)
   const writeAll = (...lines: string[]) => {
     for (const line of lines) write(`${line}\n`)
     flush()
@@ -129,6 +131,7 @@ test('lines that the output drops are counted in the next one that it takes', as
   const [dropped, last] = texts[1]!.split('\n')
   assert.equal(last, '5')
   assert.equal(JSON.parse(dropped!).lines, 3)
+  assert.deepEqual(state.counts(), { waiting: 3, dropped: 3 })
 })
 
 test('no line has two members of one name', () => {
@@ -147,10 +150,12 @@ const FULL = '/dev/full'
 test('a disk that is full ends no process, and delays no end', { skip: !existsSync(FULL) }, () => {
   const code = `
     import { createLog } from ${JSON.stringify(new URL('log.ts', import.meta.url).href)}
+    import { outputState } from ${JSON.stringify(new URL('output-state.ts', import.meta.url).href)}
     const log = createLog({ level: 'info' })
     log.info('first')
     log.flush((error) => {
-      process.stderr.write(error.code)
+      const { waiting } = outputState.counts()
+      process.stderr.write([error.code, outputState.fault().code, waiting].join())
       log.info('last')
       process.exit(7)
     })`
@@ -163,5 +168,5 @@ test('a disk that is full ends no process, and delays no end', { skip: !existsSy
     encoding: 'utf8',
   })
   closeSync(output)
-  assert.deepEqual([status, stderr], [7, 'ENOSPC'])
+  assert.deepEqual([status, stderr], [7, 'ENOSPC,ENOSPC,1'])
 })

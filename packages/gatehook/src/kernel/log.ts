@@ -7,6 +7,7 @@ import { wallClock } from './clock.ts'
 import { REDACTED_TEXT, withoutCredentials, withoutIssued } from './credential-shapes.ts'
 import { describeThrown } from './failure.ts'
 import { withoutSecretValues } from './named-secrets.ts'
+import { type OutputState, outputState } from './output-state.ts'
 import { printableLines } from './printable.ts'
 import { isoTime } from './time.ts'
 
@@ -147,7 +148,14 @@ function openStandardOutput(): pino.DestinationStream {
     periodicFlush: FLUSH_MS,
   })
   endWithoutFailedLines(output)
-  return batchLines(output)
+  observeOutput(output, outputState)
+  return batchLines(output, outputState)
+}
+
+function observeOutput(output: ReturnType<typeof pino.destination>, state: OutputState): void {
+  output.on('error', ({ code }: NodeJS.ErrnoException) => state.noteError(code))
+  output.on('write', () => state.noteWrite())
+  output.on('drain', () => state.noteDrain())
 }
 
 /**
@@ -173,29 +181,35 @@ function endWithoutFailedLines(output: ReturnType<typeof pino.destination>): voi
  */
 export function batchLines(
   output: Pick<ReturnType<typeof pino.destination>, 'on' | 'write' | 'flush'>,
+  state: Pick<OutputState, 'pass' | 'drop'>,
 ) {
   let lines = ''
+  let count = 0
   let droppedCount = 0
   let isDropped = false
   output.on('drop', () => {
     isDropped = true
   })
   /** Writes a text, or drops all of it. */
-  const write = (text: string) => {
+  const write = (text: string, textLines: number) => {
     isDropped = false
+    state.pass(textLines)
     output.write(droppedCount > 0 ? droppedLine(droppedCount) + text : text)
-    droppedCount = isDropped ? droppedCount + text.split('\n').length - 1 : 0
+    if (isDropped) state.drop(textLines)
+    droppedCount = isDropped ? droppedCount + textLines : 0
   }
   const pass = () => {
-    const text = lines
+    const [text, textLines] = [lines, count]
     lines = ''
-    if (text !== '') write(text)
+    count = 0
+    if (text !== '') write(text, textLines)
   }
   process.prependListener('exit', pass) // before the listener of pino, which writes its buffer
   return {
     write(line: string) {
       if (lines === '') setImmediate(pass)
       lines += line
+      count++
     },
     /** Called by pino's `flush`. */
     flush(done?: (error?: Error) => void) {
@@ -206,8 +220,8 @@ export function batchLines(
 }
 
 const droppedLine = (count: number): string =>
-  `{"level":"warn"${timeMember()},"lines":${count},"msg":"standard output was not read, and ` +
-  'lines of the log were dropped"}\n'
+  `{"level":"warn"${timeMember()},"lines":${count},"msg":"standard output was full or not ` +
+  'read, and lines of the log were dropped"}\n'
 
 const NO_NAMES: ReadonlySet<string> = new Set()
 
