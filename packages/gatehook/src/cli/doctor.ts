@@ -11,6 +11,7 @@ import { databaseExists, refuseRemains } from '../platform/config/environment.ts
 import type { Database } from '../platform/storage/database.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { isDamage, isDiskFull as isPostgresFull } from '../platform/storage/postgres-errors.ts'
+import { isInstalled } from '../platform/storage/settings.ts'
 import { isNotADatabase, isDiskFull as isSqliteFull } from '../platform/storage/sqlite-errors.ts'
 import { type CommandSpec, configOf, type Input } from './command.ts'
 import type { CheckResult } from './doctor-checks.ts'
@@ -66,9 +67,13 @@ const onDatabase =
   ({ config, db, ...subject }) =>
     config && db && inspect({ ...subject, config, db })
 
+/** Skips a database without tables, in which the check would miss them. */
+const onTables = (inspect: (opened: Opened) => ReturnType<Inspect>): Inspect =>
+  onDatabase(async (opened) => ((await isInstalled(opened.db)) ? inspect(opened) : undefined))
+
 const inVault = (
   inspect: (opened: Opened & { readonly vault: Vault }) => ReturnType<Inspect>,
-): Inspect => onDatabase(({ vault, ...opened }) => vault && inspect({ ...opened, vault }))
+): Inspect => onTables(({ vault, ...opened }) => vault && inspect({ ...opened, vault }))
 
 async function loadDeclaration(subject: Subject): Promise<CheckResult> {
   const service = await loadService(subject.serviceFile)
@@ -92,7 +97,8 @@ async function connect(config: Config, subject: Subject): Promise<CheckResult> {
   if (!databaseExists(config)) return checks.ok(`${url} (the first start creates it)`)
   const log = createLog({ level: 'silent' })
   subject.db = await openDatabase(databaseTarget(config), { log })
-  return checks.ok(url)
+  if (await isInstalled(subject.db)) return checks.ok(url)
+  return checks.ok(`${url} (it has no tables of Gatehook; the first start creates them)`)
 }
 
 /** Verifies that the master secret decrypts this database. Generates none. */
@@ -187,7 +193,7 @@ const table: readonly Check[] = [
   {
     check: 'backup',
     hint: DATABASE,
-    inspect: onDatabase(({ db }) => machine.checkBackup(db, wallClock)),
+    inspect: onTables(({ db }) => machine.checkBackup(db, wallClock)),
   },
   {
     check: 'clock',
@@ -204,19 +210,19 @@ const table: readonly Check[] = [
     check: 'references',
     hint: DAMAGED,
     isDeep: true,
-    inspect: onDatabase(({ db, partsOf }) => deep.checkForeignKeys(db, partsOf('references'))),
+    inspect: onTables(({ db, partsOf }) => deep.checkForeignKeys(db, partsOf('references'))),
   },
   {
     check: 'deliveries',
     hint: DAMAGED,
     isDeep: true,
-    inspect: onDatabase(({ db, partsOf }) => deep.checkDeliveries(db, partsOf('deliveries'))),
+    inspect: onTables(({ db, partsOf }) => deep.checkDeliveries(db, partsOf('deliveries'))),
   },
   {
     check: 'totals',
     hint: DAMAGED,
     isDeep: true,
-    inspect: onDatabase(
+    inspect: onTables(
       ({ db, service, partsOf }) => service && deep.checkTotals(db, service, partsOf('totals')),
     ),
   },
