@@ -46,6 +46,13 @@ interface Trigger {
 }
 
 const SMALL_SAMPLES = 9_000
+/** Numbers of samples that are tried while rows with their unique values exist. */
+const SAMPLES_MAX = 20
+/** The step between them: a prime, so that it leaves a run of seeded rows. */
+const SAMPLE_STEP = 997
+
+const isStatus = (error: unknown, status: number): boolean =>
+  error instanceof ApiError && error.response.status === status
 
 const collectionPath = ({ version }: Trigger, { name }: ResourceDefinition) =>
   `/api/${version}/${name}`
@@ -62,11 +69,22 @@ async function createRow(trigger: Trigger, resource: ApiResource, data: AnyRow):
     const body = await withReferences(trigger, resource.fields, values)
     return api.request('POST', collectionPath(trigger, resource), body)
   }
+  /** Creates the row of the first number whose unique values are free. */
+  const createUnique = async (numberOf: (attempt: number) => number): Promise<AnyRow> => {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await create(numberOf(attempt))
+      } catch (error) {
+        if (!isStatus(error, 409) || attempt === SAMPLES_MAX - 1) throw error
+      }
+    }
+  }
+  const large = (attempt: number) => sampleNo + attempt * SAMPLE_STEP
   try {
     // A sample with its number in a short text has no value for a large one.
-    return await create(sampleNo).catch((error) => {
-      const isInvalid = error instanceof ApiError && error.response.status === 422
-      return isInvalid ? create(sampleNo % SMALL_SAMPLES) : Promise.reject(error)
+    return await createUnique(large).catch((error) => {
+      if (!isStatus(error, 422)) throw error
+      return createUnique((attempt) => large(attempt) % SMALL_SAMPLES)
     })
   } catch (error) {
     if (!(error instanceof ApiError) || error.response.status < 400) throw error

@@ -46,6 +46,34 @@ for (const [folder, { definition }] of Object.entries(services)) {
   })
 }
 
+const desks = `import { f, resource, service } from 'gatehook'
+
+const desks = resource('desks', {
+  fields: { id: f.id(), number: f.pattern(/^[0-9]$/).unique() },
+  list: { filter: [], sort: ['id'] },
+  access: { read: 'd:read', create: 'd:write', update: false, delete: false },
+  events: ['desk.created'],
+}).sample((n) => ({ number: String(n % 10) }))
+export const api = service({
+  name: 'Desks', versions: { v1: { released: '2026-01-01' } }, resources: [desks],
+})
+`
+
+test('a sample row differs from the rows that exist, while a value is free', async (t) => {
+  const cwd = emptyFolder(t)
+  writeFileSync(join(cwd, 'service.mjs'), desks)
+  const env = { GATEHOOK_DATABASE_URL: `sqlite:${join(cwd, 'g.db')}` }
+  assert.equal((await gatehook({ cwd, env }, 'migrate')).exit, 0)
+  const results = []
+  for (let n = 0; n < 11; n++) {
+    results.push(await gatehook({ cwd, env }, 'trigger', 'desk.created'))
+  }
+  const last = results.pop()!
+  assert.deepEqual([...new Set(results.map(({ exit, stderr }) => `${exit} ${stderr}`))], ['0 '])
+  assert.notEqual(last.exit, 0)
+  assert.match(last.stderr, /The sample row of desks was rejected/)
+})
+
 const invoices = `import { f, resource, service } from 'gatehook'
 
 const access = { read: 'i:read', create: 'i:write', update: false, delete: false }
