@@ -14,12 +14,15 @@ interface SqliteError extends Error {
 }
 
 const BUSY = 5
+const READ_ONLY = 8
+const IO_ERROR = 10
 const CORRUPT = 11
 const FULL = 13
 const IO_ERROR_SHARED_MEMORY_SIZE = 4874
+const CANNOT_OPEN = 14
 const NOT_A_DATABASE = 26
 /** BUSY LOCKED NOMEM READONLY IOERR FULL CANTOPEN PROTOCOL. */
-const UNAVAILABLE = new Set([BUSY, 6, 7, 8, 10, FULL, 14, 15])
+const UNAVAILABLE = new Set([BUSY, 6, 7, READ_ONLY, IO_ERROR, FULL, CANNOT_OPEN, 15])
 const ERROR = 1
 /** SQLite has no codes for these errors. */
 const SCHEMA_TEXT = /^no such (table|column): |^table \S+ has no column named /
@@ -49,6 +52,15 @@ export const isNotADatabase = (error: unknown): boolean =>
 export const isDiskFull = (error: unknown): boolean =>
   isSqliteError(error) &&
   (primaryCode(error) === FULL || error.errcode === IO_ERROR_SHARED_MEMORY_SIZE)
+
+const hasCode =
+  (code: number) =>
+  (error: unknown): boolean =>
+    isSqliteError(error) && primaryCode(error) === code
+
+export const isReadOnly = hasCode(READ_ONLY)
+export const isDiskFault = hasCode(IO_ERROR)
+export const isNotOpened = hasCode(CANNOT_OPEN)
 
 export interface UniqueIndex {
   readonly name: string

@@ -46,6 +46,17 @@ test('an error of own code is no error of the database', () => {
   }
 })
 
+test('errors of the file of SQLite have their remedy', () => {
+  const cases: [errcode: number, remedy: RegExp][] = [
+    [8, /read-only.* mount it for writes/],
+    [778, /I\/O error: see dmesg/],
+    [14, /ulimit -n.*df -i/],
+  ]
+  for (const [errcode, remedy] of cases) {
+    assert.match(describeStorageFailure(thrown({ errcode }))!, remedy)
+  }
+})
+
 test('a connection that hung is the cause, whatever the node knows of the primary', () => {
   for (const fault of [undefined, 'lost'] as const) {
     assert.equal(describeStorageFailure(new HungConnectionError(), fault), primaryFaults.hung)

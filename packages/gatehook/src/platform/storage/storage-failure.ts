@@ -18,7 +18,7 @@ import {
   serverErrorOf,
 } from './postgres-errors.ts'
 import { type PrimaryFault, primaryFaults } from './primary-fault.ts'
-import { isBusy, resultCodeOf } from './sqlite-errors.ts'
+import { isBusy, isDiskFault, isNotOpened, isReadOnly, resultCodeOf } from './sqlite-errors.ts'
 import { MovedFileError } from './sqlite-place.ts'
 
 /** Whether the database could not serve a statement, or be opened; a later try may succeed. */
@@ -125,6 +125,17 @@ const CAUSES: readonly (readonly [IsCause, string])[] = [
   [isTimeout, 'A statement took longer than its limit, or a replica did not confirm a commit.'],
   [isPoolFull, 'Other transactions of the node held all of its connections for 2 s.'],
   [isDiskFull, 'The disk of the database is full.'],
+  [
+    isReadOnly,
+    'The file system of the database is read-only, or this user may not write its files. After ' +
+      'an error of the disk, Linux mounts it so: see dmesg, and mount it for writes.',
+  ],
+  [isDiskFault, 'The disk of the database fails with an I/O error: see dmesg.'],
+  [
+    isNotOpened,
+    'A file of the database cannot be opened or created: the process has too few file ' +
+      'descriptors (ulimit -n), the disk has no inode left (df -i), or this user no right.',
+  ],
   [isDamage, 'A page of the database is damaged.'],
 ]
 
