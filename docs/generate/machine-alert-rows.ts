@@ -100,6 +100,34 @@ export const machineAlerts: readonly Alert[] = [
     ],
   },
   {
+    name: 'GatehookFilesLow',
+    when: 'a node has more than 90 % of the files and connections open that it may for 5 min',
+    expr: 'process_open_fds{job=~"gatehook.*"} / process_max_fds{job=~"gatehook.*"} > 0.9',
+    for: '5m',
+    severity: 'ticket',
+    summary: 'A node may open few further files and connections.',
+    runbook: 'Connections are refused',
+    fires: {
+      title: 'a low limit',
+      series: {
+        [`process_open_fds{${A}}`]: '950x9',
+        [`process_max_fds{${A}}`]: '1024x9',
+      },
+      minute: 8,
+      labels: node,
+    },
+    silent: [
+      {
+        title: 'half',
+        series: {
+          [`process_open_fds{${A}}`]: '512x9',
+          [`process_max_fds{${A}}`]: '1024x9',
+        },
+        minute: 8,
+      },
+    ],
+  },
+  {
     name: 'GatehookSignInsSlow',
     when: 'a password hash takes more than 1 s on average for 5 min',
     expr:

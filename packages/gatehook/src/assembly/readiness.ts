@@ -17,6 +17,7 @@ import {
 import { createLockHolders, type LockHolders } from '../operate/system/lock-holders.ts'
 import { createLogOutput } from '../operate/system/log-output.ts'
 import { certificateWarning } from '../operate/system/machine-facts.ts'
+import { createOpenFileCheck } from '../operate/system/open-files.ts'
 import { createPasswordHashes } from '../operate/system/password-hashes.ts'
 import { primaryMetrics } from '../operate/system/primary-metrics.ts'
 import { createReadiness, type Readiness } from '../operate/system/readiness.ts'
@@ -73,6 +74,7 @@ export function assembleReadiness(
   const roundTrip = createRoundTrip({ db, clock })
   const logOutput = createLogOutput(outputState)
   const passwords = createPasswordHashes(hashPace)
+  const openFiles = createOpenFileCheck({ clock, log })
   const tlsFiles = createTlsFileCheck(tlsFilesOf(config), clock)
   const nodeWarnings = {
     clock: clockDifference.warning,
@@ -82,6 +84,7 @@ export function assembleReadiness(
     log: logOutput.warning,
     passwords: passwords.warning,
     tls_files: tlsFiles.warning,
+    open_files: openFiles.warning,
   }
   const read = {
     database: databaseCheck(db),
@@ -131,7 +134,7 @@ export function assembleReadiness(
       roundTrip.metric,
       unawaitedMetric,
       tlsFiles.metric,
-      ...[logOutput, passwords].flatMap(({ metrics }) => metrics),
+      ...[logOutput, passwords, openFiles].flatMap(({ metrics }) => metrics),
       ...readinessMetrics(readiness),
     ],
   }

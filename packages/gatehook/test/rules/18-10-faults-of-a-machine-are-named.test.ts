@@ -10,8 +10,10 @@ import { fileURLToPath } from 'node:url'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 import { createHashPace, HASH_PATIENCE_MS, hashPace } from '../../src/identity/people/hash-pace.ts'
+import type { Log } from '../../src/kernel/log.ts'
 import { createOutputState, outputState } from '../../src/kernel/output-state.ts'
 import { createLogOutput } from '../../src/operate/system/log-output.ts'
+import { createOpenFileCheck, readOpenFiles } from '../../src/operate/system/open-files.ts'
 import { createPasswordHashes } from '../../src/operate/system/password-hashes.ts'
 import { createTlsFileCheck } from '../../src/operate/system/tls-files.ts'
 import type { Metric } from '../../src/platform/telemetry/metric.ts'
@@ -134,6 +136,32 @@ test('password hashes that wait for the CPU are named, with those that have it',
     ['gatehook_password_hash_seconds_total', 3],
     ['gatehook_password_hash_cpu_seconds_total', 0.03],
   ])
+})
+
+test('a process that may open few further files is named, once in the log', async () => {
+  const clock = { ms: 0, elapsedMs: () => clock.ms }
+  const lines: string[] = []
+  const log = { warn: (text: string) => lines.push(text) } as unknown as Log
+  let open: number | undefined = 57
+  const read = () => ({ open, limit: 64 })
+  const { warning, metrics } = createOpenFileCheck({ clock, log, read })
+  assert.equal(warning(), undefined)
+  for (open of [58, undefined]) {
+    clock.ms += 5_000
+    const count = open ?? 'all'
+    assert.ok(String(warning()).startsWith(`This process has ${count} of its 64 files`))
+  }
+  assert.equal(lines.length, 1)
+  open = 58
+  assert.deepEqual(await readAll(metrics), [
+    ['process_open_fds', 58],
+    ['process_max_fds', 64],
+  ])
+})
+
+test('the open files of this process are counted', { skip: process.platform !== 'linux' }, () => {
+  const { open, limit } = readOpenFiles()!
+  assert.ok(open! > 2 && open! < limit)
 })
 
 eachService('faults of the machine are warnings of readiness, and need attention', async (s) => {
