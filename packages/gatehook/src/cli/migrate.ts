@@ -108,12 +108,13 @@ async function onDatabase<T>(
 /** A block for each statement: the SQL, then its lock and estimate. */
 function formatPlan({ statements, rejected, dependent, nodes }: PlanReport): string {
   const blocks = statements.map((statement) => {
-    const { origin, runs, sql, lock, blocks, rows, bytes, seconds } = statement
+    const { origin, runs, sql, table, lock, blocks, rows, bytes, seconds } = statement
     const size = bytes ? `, ${formatCount(Math.ceil(bytes / 1_000_000))} MB` : ''
     const cost = rows > 0 ? `${countRows(rows)}${size}, about ${seconds} s` : 'no rows'
     const limit = blocks === 'reads and writes' && rows === 0 ? ' for at most 0.4 s at a time' : ''
     const wait = blocks === 'nothing' ? 'nothing waits' : `${blocks} wait${limit}`
-    return `${sql};\n  ${dim(`${origin}, ${runs} · lock ${lock ?? 'none'}: ${wait} · ${cost}`)}`
+    const named = table === null || sql.split(/\W+/).includes(table) ? '' : ` · table ${table}`
+    return `${sql};\n  ${dim(`${origin}, ${runs}${named} · lock ${lock ?? 'none'}: ${wait} · ${cost}`)}`
   })
   const further = dependent.map((table) => `Then the declared changes of table ${table} follow.`)
   const refusals = rejected.map((sentence) => `${alarm('refused')} ${sentence}`)

@@ -230,6 +230,15 @@ test('migrate --plan prints what the next start changes, and changes nothing', a
   const { exit, stdout } = await gatehook({ cwd }, 'migrate', '--plan')
   assert.equal(exit, 0)
   assert.match(stdout, /^CREATE INDEX notes_by_text ON notes .*;\n {2}declaration, at start · lock/)
+  const derive = (sql: string) =>
+    otherService
+      .replace('created_at', `size: f.derived(f.int(), '${sql}'), created_at`)
+      .replace("filter: ['id']", "filter: ['id', 'size']")
+  writeFileSync(join(cwd, 'service.ts'), derive('length(text)'))
+  await gatehook({ cwd }, 'migrate')
+  writeFileSync(join(cwd, 'service.ts'), derive('2 * length(text)'))
+  const unused = await gatehook({ cwd }, 'migrate', '--plan')
+  assert.match(unused.stdout, /\nDROP INDEX notes_by_size_\w+;\n.* at start · table notes · lock/)
   writeFileSync(join(cwd, 'service.ts'), otherService.replace('text: f.string(), ', ''))
   const refused = await gatehook({ cwd }, 'migrate', '--plan', '--json')
   assert.equal(refused.exit, 1)

@@ -87,7 +87,7 @@ test('printed SQL has only what a database lacks, with its bookkeeping', async (
   const { statements } = await jsonOf(place, 'migrate', '--plan')
   assert.deepEqual(
     statements.map(({ sql }: { sql: string }) => sql),
-    ['index the words of all rows, 1,000 in each transaction'],
+    ['index the words of all rows of notes, 1,000 in each transaction'],
   )
   await jsonOf(place, 'migrate')
   assert.deepEqual((await jsonOf(place, 'migrate', '--plan')).statements, [])

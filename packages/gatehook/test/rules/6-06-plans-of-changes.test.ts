@@ -98,3 +98,31 @@ eachDatabase('work in batches has the locks of its database', async (db) => {
     db.name === 'postgres' ? ['ROW EXCLUSIVE', 'nothing'] : ['the database file', 'writes']
   assert.deepEqual([words!.lock, words!.blocks], expected)
 })
+
+eachDatabase('a plan has the search index of each table that a migration changes', async (db) => {
+  const declareBoth = (migrations: MigrationOptions[]) => {
+    const tables = ['notes', 'letters', 'cards'].map((name) =>
+      resource(name, {
+        fields: { id: f.id(), text: f.string() },
+        list: { filter: [], sort: ['id'] },
+        search: ['text'],
+        access,
+        events: [],
+      }),
+    )
+    const versions = { v1: { released: '2026-01-01' } }
+    return service({ name: 'n', versions, resources: tables, migrations }).definition
+  }
+  await migrateEngine(db, { clock: wallClock })
+  await migrateService(db, declareBoth([]))
+  const text = "UPDATE notes SET text = 'a'; UPDATE letters SET text = 'a'"
+  const next = declareBoth([{ number: 1, name: 'same', table: 'notes', sql: text }])
+  const work = (await planStatements(db, next)).statements.map(({ sql: words }) => words)
+  assert.deepEqual(work, [
+    ...text.split('; '),
+    'index the words of all rows of notes, 1,000 in each transaction',
+    'index the words of all rows of letters, 1,000 in each transaction',
+  ])
+  await migrateService(db, next)
+  assert.deepEqual((await planStatements(db, next)).statements, [])
+})

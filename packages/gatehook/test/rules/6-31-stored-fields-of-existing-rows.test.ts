@@ -51,7 +51,9 @@ eachMigrated('a start computes a new stored field of all rows', async (db) => {
   await createLines(db)
   const next = declare(double)
   const plan = (await planStatements(db, next)).statements.map((statement) => statement.sql)
-  assert.ok(plan.includes('compute the stored fields of all rows, 500 in each transaction'))
+  assert.ok(
+    plan.includes('compute the stored fields of all rows of lines, 500 in each transaction'),
+  )
   const lines: string[] = []
   await migrateService(db, next, (line) => lines.push(line))
   assert.deepEqual(lines, [

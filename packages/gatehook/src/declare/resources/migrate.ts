@@ -115,7 +115,8 @@ export async function planMigration(
   rehearsed?: RehearsedPlans,
 ): Promise<PendingTable[]> {
   const pending: PendingTable[] = []
-  for (const { table, sql, number, name } of await pendingMigrations(db, service)) {
+  const reviewed = await pendingMigrations(db, service)
+  for (const { table, sql, number, name } of reviewed) {
     if (table === undefined || (await tableExists(db, table))) {
       const plan = planOf([sqlFor(db, sql)])
       pending.push({ table: table ?? '', plan, migrations: [`${number} ${name}`] })
@@ -134,7 +135,8 @@ export async function planMigration(
     if (!service.resources.some(({ name }) => name === table)) continue
     pending.push({ table, plan: planOf([]), isComputedFill: true })
   }
-  for (const { name } of await findOutdatedIndexes(db, service.resources)) {
+  const changed = reviewed.length > 0 ? changedTables(service, reviewed) : []
+  for (const { name } of await findOutdatedIndexes(db, service.resources, changed)) {
     pending.push({ table: name, plan: planOf([]), isSearchIndex: true })
   }
   return pending

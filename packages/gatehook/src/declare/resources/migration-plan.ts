@@ -85,7 +85,7 @@ export async function planStatements(
   }
   const computed = [...fills].map(
     (table): Work => ({
-      sql: 'compute the stored fields of all rows, 500 in each transaction',
+      sql: `compute the stored fields of all rows of ${table}, 500 in each transaction`,
       table,
       origin: 'declaration',
       runs: 'at start',
@@ -115,7 +115,9 @@ function listWork(
     origin: migrations ? `migration ${migrations.join(', ')}` : 'declaration',
     runs,
   })
-  if (isSearchIndex) return [item('index the words of all rows, 1,000 in each transaction')]
+  if (isSearchIndex) {
+    return [item(`index the words of all rows of ${table}, 1,000 in each transaction`)]
+  }
   return [
     ...plan.ddl.flatMap(splitStatements).map((sql) => item(sql)),
     ...plan.indexes.map(({ name, definition }) =>

@@ -36,10 +36,15 @@ async function readState(db: Database): Promise<Map<string, string>> {
 const hasIndex = async (db: Database, resource: ResourceDefinition): Promise<boolean> =>
   (await db.indexes(wordTable(resource))).length > 0
 
-/** Returns the resources whose rows are not indexed as declared. */
+/**
+ * Returns the resources whose rows are not indexed as declared.
+ *
+ * @param changed - tables whose texts a pending migration can change
+ */
 export async function findOutdatedIndexes(
   db: Database,
   resources: readonly ResourceDefinition[],
+  changed: readonly string[] = [],
 ): Promise<ResourceDefinition[]> {
   const states = await readState(db)
   const pending = await listPendingFills(db, 'words')
@@ -48,7 +53,8 @@ export async function findOutdatedIndexes(
     // Without words the table stays: nodes of another declaration may still write to it.
     if (!hasWords(resource)) continue
     const { name } = resource
-    const isCurrent = states.get(name) === describeWords(resource) && !pending.has(name)
+    const isStored = states.get(name) === describeWords(resource) && !pending.has(name)
+    const isCurrent = isStored && !changed.includes(name)
     if (!isCurrent || !(await hasIndex(db, resource))) outdated.push(resource)
   }
   return outdated
