@@ -114,7 +114,8 @@ function formatPlan({ statements, rejected, dependent, nodes }: PlanReport): str
     const limit = blocks === 'reads and writes' && rows === 0 ? ' for at most 0.4 s at a time' : ''
     const wait = blocks === 'nothing' ? 'nothing waits' : `${blocks} wait${limit}`
     const named = table === null || sql.split(/\W+/).includes(table) ? '' : ` · table ${table}`
-    return `${sql};\n  ${dim(`${origin}, ${runs}${named} · lock ${lock ?? 'none'}: ${wait} · ${cost}`)}`
+    const effect = `lock ${lock ?? 'none'}: ${wait} · ${cost}`
+    return `${sql};\n  ${dim(`${origin}, ${runs}${named} · ${effect}`)}`
   })
   const further = dependent.map((table) => `Then the declared changes of table ${table} follow.`)
   const refusals = rejected.map((sentence) => `${alarm('refused')} ${sentence}`)

@@ -93,13 +93,14 @@ test('the sentence names the member that is probably meant', () => {
   }
 })
 
-/** Seven mistakes in two files: each has a sentence with the file and the line of its call. */
+/** Eight mistakes in two files: each has a sentence with the file and the line of its call. */
 const files = {
   'service.mjs': `import { f, resource, service } from 'gatehook'
 import { books } from './books.mjs'
 
 const people = resource('people', {
-  fields: { id: f.id(), email: f.email() },
+  fields: { id: f.id(), email: f.email(),
+    host: f.derived(f.string(), 'mail') },
   list: { filter: ['mail'], sort: [] },
   access: { read: 'p:read', create: 'p:write', update: 'p:write', delete: false },
   persons: 'read',
@@ -132,10 +133,11 @@ const expected = [
   /books\.mjs:3: resource books: field pages: \.max\(\) is a number$/,
   /books\.mjs:9: resource books: \.action\(lend\): there is no state lent; the states are in, out$/,
   /service\.mjs:4: resource people: there is no member persons; did you mean access\.persons\?$/,
-  /service\.mjs:11: resource people: \.signsIn\(\): .* signup; did you mean signUp\?$/,
   /service\.mjs:4: resource people: list: there is no field mail; did you mean email\?$/,
-  /service\.mjs:18: \.on book\.lent: there is no event book\.lent$/,
-  /service\.mjs:19: route GET \/x: there is no member sumary; did you mean summary\?$/,
+  /service\.mjs:6: resource people: field host: f\.derived\(\): .* mail; did you mean email\?$/,
+  /service\.mjs:12: resource people: \.signsIn\(\): .* signup; did you mean signUp\?$/,
+  /service\.mjs:19: \.on book\.lent: there is no event book\.lent$/,
+  /service\.mjs:20: route GET \/x: there is no member sumary; did you mean summary\?$/,
 ]
 
 /** Starts the service of a folder and returns the lines of its failure. */

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { eachDatabase, eachMigrated } from '../../../../test/rig/databases.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 import { migrateService } from '../../src/declare/resources/migrate.ts'
+import { planStatements } from '../../src/declare/resources/migration-plan.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
 
 const access = { read: 'p:read', create: 'p:write', update: 'p:write', delete: 'p:write' } as const
@@ -164,7 +165,7 @@ const declare = (field: unknown, list: readonly string[] = [], more: object = {}
   }).definition
 
 eachDatabase('the start names file and line of an expression that is not valid', async (db) => {
-  const mistakes = ['weight', '(SELECT 1)', 'sum(size)', 'random()', 'size +']
+  const mistakes = ['(SELECT 1)', 'sum(size)', 'random()', 'size +']
   for (const text of mistakes) {
     const definition = declare(f.derived(f.int(), text))
     await assert.rejects(
@@ -174,6 +175,50 @@ eachDatabase('the start names file and line of an expression that is not valid',
     )
     assert.deepEqual(await db.columns('things'), [], 'no table is created')
   }
+})
+
+eachDatabase('one start names all expressions that are not valid', async (db) => {
+  const definition = resource('things', {
+    fields: {
+      id: f.id(),
+      size: f.int(),
+      total: f.derived(f.int(), 'sum(size)'),
+      twice: f.derived(f.int(), 'size * 2'),
+      dice: f.derived(f.int(), 'random()'),
+    },
+    list: { filter: [], sort: [] },
+    access,
+    events: [],
+  })
+  const versions = { v1: { released: '2025-01-01' } }
+  const things = service({ name: 'things', versions, resources: [definition] }).definition
+  for (const check of [migrateService, planStatements]) {
+    await assert.rejects(
+      check(db, things),
+      /^[^\n]* field total: [^\n]*\n[^\n]* field dice: [^\n]*$/,
+    )
+  }
+})
+
+test('a name that is no column is a mistake of the declaration', () => {
+  const cases: readonly [text: string, mistake: string][] = [
+    ['siz * 2', 'there is no column siz; did you mean size?'],
+    ['it + 1', 'the field it is no column'],
+    ['scope', 'there is no column scope'],
+  ]
+  for (const [text, mistake] of cases) {
+    assert.throws(() => declare(f.derived(f.int(), text)), {
+      message: `resource things: field it: f.derived(): ${mistake}`,
+    })
+  }
+  assert.throws(() => declare(f.derived(f.int(), 'weight + height')), /weight.*\n.*height/)
+  const words = [
+    "extract(year from timestamp '2020-01-01')",
+    'size::text',
+    'least(size, 1)',
+    'SIZE',
+  ]
+  for (const text of words) declare(f.derived(f.int(), text))
 })
 
 eachMigrated('a changed expression has another index, and no column', async (db) => {

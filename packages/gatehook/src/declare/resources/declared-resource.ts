@@ -12,6 +12,7 @@ import { findOptionsOfApi } from './api-options.ts'
 import { isObject, specsOf, validSpecsOf } from './chain-check.ts'
 import { type CollectionOptions, readCollectionOptions } from './collection-options.ts'
 import { declaredMembers } from './declared-members.ts'
+import { findUnknownColumns } from './derived-columns.ts'
 import {
   findRepeatedListFields,
   isListField,
@@ -112,7 +113,10 @@ export function readResource(name: string, options: unknown) {
     ),
     ...features,
   }
-  reportMistakes(mistakes.map((mistake) => `resource ${name}: ${mistake}`))
+  reportMistakes([
+    ...mistakes.map((mistake) => `resource ${name}: ${mistake}`),
+    ...findUnknownColumns(name, fields),
+  ])
   return definition
 }
 

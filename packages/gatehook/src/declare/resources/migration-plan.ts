@@ -11,6 +11,7 @@ import {
   splitStatements,
 } from '../../platform/storage/sql-statements.ts'
 import { columnsToCompute } from './computed-fill.ts'
+import { checkDerivedFields } from './derived-check.ts'
 import { foldedColumns } from './folded-columns.ts'
 import { addedColumns, isNewTable, planMigration, rehearsePlans } from './migrate.ts'
 import { pendingMigrations as pendingReviewed } from './reviewed-migrations.ts'
@@ -70,6 +71,7 @@ export async function planStatements(
         }),
       ),
   )
+  await checkDerivedFields(db, service.resources)
   const rehearsed = await rehearsePlans(db, service, await pendingReviewed(db, service))
   const pending = await planMigration(db, service, rehearsed)
   const fills = new Set(

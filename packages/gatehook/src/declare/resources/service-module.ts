@@ -38,7 +38,9 @@ export async function loadServiceModule(
   const earlier = value && invalidModules.get(value)
   if (earlier) throw earlier
   if (errors.length > 0) {
-    const text = errors.map((error) => mistakeText(error, file)).join('\n')
+    const text = inOrder(errors)
+      .map((error) => mistakeText(error, file))
+      .join('\n')
     const error = new DeclarationError(text, { cause: errors.at(-1) })
     if (value) invalidModules.set(value, error)
     throw error
@@ -51,6 +53,21 @@ export async function loadServiceModule(
       ? `${name} exports no service. Its last line: export const api = service(…)`
       : `${name} exports more than one service. Export the one to run.`,
   )
+}
+
+/** Sorts the mistakes of each file by line; files are in the order of their first mistake. */
+function inOrder(errors: readonly unknown[]): readonly unknown[] {
+  const files: string[] = []
+  const places = errors.map((error) => {
+    if (!(error instanceof DeclarationError)) return [Number.POSITIVE_INFINITY, 0] as const
+    const [, file = '', line = 0] = /^(.*):(\d+)$/.exec(locationOf(error) ?? '') ?? []
+    if (!files.includes(file)) files.push(file)
+    return [files.indexOf(file), Number(line)] as const
+  })
+  return errors
+    .map((error, at) => ({ error, file: places[at]![0], line: places[at]![1] }))
+    .toSorted((a, b) => (a.file === b.file ? a.line - b.line : a.file - b.file))
+    .map(({ error }) => error)
 }
 
 const servicesOf = (loaded: ServiceModule): readonly Service[] =>
