@@ -25,11 +25,14 @@ import { bodyOptions } from './body-options.ts'
 import type { CommandDescription, CommandFamily, Input } from './command.ts'
 import { CommandError } from './errors.ts'
 import { cliActor, installation, requireFound } from './installation.ts'
-import { bold, yellow } from './output.ts'
+import { bold, dim, yellow } from './output.ts'
 import { PASSWORD_SOURCE, readPassword } from './password-input.ts'
 
 /** The address is an argument, and the password is read from the terminal. */
 const creation = bodyOptions(operatorCreation, { email: false, password: false })
+
+/** The operators that `operators link` lists. */
+const LISTED_MAX = 5
 
 /** A command that changes the operator whose e-mail address is its first argument. */
 const change = <T>(
@@ -169,16 +172,32 @@ export const operators: CommandFamily = {
     }),
     installation.action({
       name: 'link [EMAIL]',
-      summary: 'a link that opens the console once, within 30 minutes',
+      summary:
+        'a link that opens the console once, within 30 minutes; without EMAIL, it creates one',
       config: ['databaseUrl', 'publicUrl', 'host', 'port'],
-      examples: [['gatehook operators link you@example.com', 'for a lost password']],
-      async act({ administration, publicUrl }, { args: [email] }) {
+      examples: [
+        ['gatehook operators link you@example.com', 'for a lost password'],
+        ['gatehook operators link', 'creates an operator in the console'],
+      ],
+      async act({ administration, publicUrl, db }, { args: [email] }) {
         const link = createConsoleLink(administration, email, cliActor())
         const { path, expires_at } = await requireFound('operator', email ?? '', link)
-        return { url: `${publicUrl()}${path}`, expires_at }
+        const url = `${publicUrl()}${path}`
+        if (email !== undefined) return { url, expires_at, operator: email, operators: [] }
+        const rows = (await operatorTable.readAll(db)).filter((row) => row.issuer === null)
+        const operators = rows.map((row) => ({ email: row.email, role: row.role }))
+        return { url, expires_at, operator: null, operators }
       },
-      describe: ({ url, expires_at }) =>
-        `Opens the console once, until ${expires_at}:\n\n  ${url}\n`,
+      describe({ url, expires_at, operator: email, operators: others }) {
+        const purpose = email === null ? 'and creates an operator there' : `as ${bold(email)}`
+        const links = others.map(
+          (other) => `  gatehook operators link ${other.email}  ${dim(other.role)}`,
+        )
+        const listed = links.slice(0, LISTED_MAX)
+        const advice = links.length > 0 ? ['For an operator that exists:', ...listed, ''] : []
+        const sentence = `Opens the console once, ${purpose}, until ${expires_at}:`
+        return [sentence, '', `  ${url}`, '', ...advice].join('\n')
+      },
     }),
   ],
 }

@@ -183,6 +183,10 @@ test('the command line creates, lists and disables operators, and creates links'
   assert.equal(createReply.password, undefined)
   const twice = await gatehook(place, 'operators', 'create', EMAIL.toUpperCase())
   assert.deepEqual([twice.exit, /There is an operator/.test(twice.stderr)], [1, true])
+  assert.match(
+    (await gatehook(place, 'operators', 'link', EMAIL)).stdout,
+    /once, as op.*@.*, until/,
+  )
   const { url } = await jsonOf(place, 'operators', 'link', EMAIL)
   assert.match(url, /^http:\/\/127\.0\.0\.1:8787\/console#token=[\w-]{43}$/)
   await jsonOf({ ...place, input: 'another horse' }, 'operators', 'password', EMAIL)
@@ -194,4 +198,16 @@ test('the command line creates, lists and disables operators, and creates links'
   )
   const unknown = await gatehook(place, 'operators', 'disable', 'nobody@example.com')
   assert.match(unknown.stderr, /There is no operator nobody@example.com/)
+})
+
+test('a link without an address creates an operator, and names those that exist', async (t) => {
+  const place = { ...(await installed(t)), input: PASSWORD }
+  const ofFirst = await gatehook(place, 'operators', 'link')
+  assert.match(ofFirst.stdout, /^Opens the console once, and creates an operator there, until/)
+  assert.doesNotMatch(ofFirst.stdout, /that exists/)
+  await jsonOf(place, 'operators', 'create', EMAIL, '--role', 'viewer')
+  const { exit, stdout } = await gatehook(place, 'operators', 'link')
+  assert.equal(exit, 0)
+  const advice = `For an operator that exists:\n  gatehook operators link ${EMAIL}  viewer\n`
+  assert.ok(stdout.includes(advice), stdout)
 })
