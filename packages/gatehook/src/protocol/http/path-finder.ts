@@ -4,6 +4,7 @@ import { Failure } from '../../kernel/failure.ts'
 import type { Endpoint } from './call.ts'
 import { acceptedTypes } from './content-negotiation.ts'
 import type { HttpLimits, Pipeline, PreparedPath } from './exchange.ts'
+import { withTrailingSlash } from './trailing-slash.ts'
 
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
 const NO_QUERY = Object.freeze({})
@@ -35,10 +36,14 @@ export function createPathFinder(
     querystringParser: () => NO_QUERY,
     onBadUrl: ignoreMatch,
   })
+  const redirects = new Map<PreparedPath, PreparedPath>()
   for (const endpoint of endpoints) {
-    router.on('GET', endpoint.path, ignoreMatch, preparePath(endpoint, pipeline))
+    const prepared = preparePath(endpoint, pipeline)
+    router.on('GET', endpoint.path, ignoreMatch, prepared)
+    const redirect = withTrailingSlash(endpoint)
+    if (redirect) redirects.set(prepared, preparePath(redirect, pipeline))
   }
-  return (path) => {
+  const findExactly = (path: string): PathMatch => {
     const match = router.find('GET', path)
     if (!match) return noMatch
     const { store, params } = match as { store: PreparedPath | null; params: PathMatch['params'] }
@@ -49,6 +54,14 @@ export function createPathFinder(
     // For the router, `/users/` matches `/users/:id`.
     for (const name in params) if (params[name] === '') return noMatch
     return { prepared: store, params }
+  }
+  return (path) => {
+    if (path.length > 1 && path.endsWith('/')) {
+      const { prepared, params } = findExactly(path.slice(0, -1))
+      const redirect = redirects.get(prepared)
+      if (redirect) return { prepared: redirect, params }
+    }
+    return findExactly(path)
   }
 }
 
