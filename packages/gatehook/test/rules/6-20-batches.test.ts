@@ -207,3 +207,23 @@ test('a batch of a resource that clients do not create is rejected at start', ()
     (error) => error instanceof DeclarationError && /batch: access.create/.test(error.message),
   )
 })
+
+eachService(
+  'an item that fails has the error of a response of its own, in each version',
+  async ({ post }) => {
+    for (const version of ['v1', 'v2']) {
+      const alone = (await post(`/api/${version}/notes`, { colour: 1 })).body
+      const batch = { items: [{ colour: 1 }], atomic: false }
+      const { body } = (await post(`/api/${version}/notes/batch`, batch)).body.items[0]
+      const errors = alone.errors.map((error: { pointer: string }) => ({
+        ...error,
+        pointer: `/items/0${error.pointer}`,
+      }))
+      assert.match(body.documentation, /\/errors#validation_failed$/)
+      assert.match(body.request_id, /^req_/)
+      const message = `items/0/${alone.message}`
+      assert.deepEqual(body, { ...alone, request_id: body.request_id, message, errors })
+    }
+  },
+  desk,
+)

@@ -155,9 +155,7 @@ async function createOrReport(tx: Tx, call: Call, create: () => Promise<string>)
     // A change beyond its bounds has no effect at all.
     const isOfItem = error instanceof Failure && error.status < 500
     if (!isOfItem || error.code === 'change_too_large') throw error
-    const { code, message, status, errors, details } = error
-    const body = { error: code, message, status, request_id: call.id, errors, details }
-    return `"status":${status},"body":${JSON.stringify(body)}`
+    return `"status":${error.status},"body":${JSON.stringify(call.errorOf(error))}`
   }
 }
 

@@ -150,6 +150,15 @@ export interface Call extends CallerAuthority {
    * the work, if other requests run during it.
    */
   startPace(isOfLong?: boolean, work?: Pick<Clock, 'elapsedMs'>): Pace
+  /** Returns the error of a part of the request, as a response of its own has it (§10.1). */
+  errorOf(failure: Failure): ErrorEnvelope
+}
+
+/** The members of an error (§10.1). */
+export interface ErrorEnvelope extends Pick<Failure, 'message' | 'status' | 'errors' | 'details'> {
+  readonly error: Failure['code']
+  readonly request_id: string
+  readonly documentation: string | undefined
 }
 
 /** The work of a response under construction, which may be a large one. */

@@ -14,6 +14,7 @@ import type {
   Answer,
   Call,
   Endpoint,
+  ErrorEnvelope,
   IdentifiedPrincipal,
   Kind,
   LargeResponse,
@@ -29,7 +30,7 @@ import type { Ingress } from './ingress.ts'
 import { JSON_VALUES_MAX } from './json-body.ts'
 import { connectionOf } from './mounted-request.ts'
 import { ownerOf } from './owner.ts'
-import type { formatProblem } from './problem.ts'
+import { envelopeOf, type formatProblem } from './problem.ts'
 import type { ResolveOrigin } from './proxy-trust.ts'
 import type { Query } from './query.ts'
 import { ABORTED } from './receive-body.ts'
@@ -302,6 +303,11 @@ export class Exchange implements Call {
       }
     }
     return build(await this.beginLarge())
+  }
+
+  errorOf(failure: Failure): ErrorEnvelope {
+    const documentation = this.context.documentation?.(this.version)
+    return envelopeOf(failure, { requestId: this.id, documentation })
   }
 
   startWork(waits = false): CallWork {

@@ -3,7 +3,7 @@
  * the format of OAuth or JSON-RPC. The only place that serializes errors. Pure.
  */
 import type { Failure } from '../../kernel/failure.ts'
-import type { Answer } from './call.ts'
+import type { Answer, ErrorEnvelope } from './call.ts'
 import { PROBLEM_TYPE, prefersProblem } from './content-negotiation.ts'
 
 export interface ProblemContext {
@@ -19,7 +19,10 @@ export interface ProblemContext {
 }
 
 /** Returns the envelope. An `internal_error` has no details except the request id (§10.2). */
-function envelopeOf(failure: Failure, { requestId, documentation: page }: ProblemContext) {
+export function envelopeOf(
+  failure: Failure,
+  { requestId, documentation: page }: Pick<ProblemContext, 'requestId' | 'documentation'>,
+): ErrorEnvelope {
   const { code, message, status, errors, details } = failure
   const documentation =
     page === undefined || code === 'internal_error' ? undefined : `${page}#${code}`
