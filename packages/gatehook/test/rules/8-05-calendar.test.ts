@@ -6,6 +6,7 @@ import { eachFrozen } from '../../../../test/rig/frozen-service.ts'
 import { eachService, openService } from '../../../../test/rig/service.ts'
 import { users } from '../../service/resources/users.ts'
 import { service } from '../../src/gatehook.ts'
+import { createLog } from '../../src/kernel/log.ts'
 
 const declare = (v1: object, more: object = {}) =>
   service({
@@ -200,4 +201,17 @@ test('a contradictory declared calendar is rejected with a sentence', () => {
     [{ released: '2026-06-01' }, /version v2: released is the day of v1; a day names one version/],
   ]
   for (const [calendar, sentence] of cases) assert.throws(() => declare(calendar), sentence)
+})
+
+test('a node that starts warns of a third version, and a command does not', async (t) => {
+  const lines: string[] = []
+  const log = createLog({ level: 'warn', destination: { write: (line) => void lines.push(line) } })
+  const { app } = await openService(t, 'sqlite', {
+    service: declare({}, { v3: { released: '2026-07-01' } }),
+    log,
+  })
+  assert.equal(lines.length, 0, 'a command opens the service only')
+  await app.work()
+  await app.work()
+  assert.equal(lines.filter((line) => line.includes('more than 2 versions')).length, 1)
 })

@@ -106,7 +106,6 @@ export async function openVersions(deps: VersionsDeps): Promise<Versions> {
   }
   await insertMissingVersions(db, statuses.versions)
   await refreshCalendars()
-  warnOfSupportedVersions(statuses, log)
   const sendNotices = createNoticeSender({ ...deps, statuses, usage })
   let stopTimers = async () => {}
   return {
@@ -119,6 +118,8 @@ export async function openVersions(deps: VersionsDeps): Promise<Versions> {
       },
     ],
     start() {
+      // Not when the module opens: each command of an operator opens it.
+      warnOfSupportedVersions(statuses, log)
       const timers = [
         startInterval({
           intervalMs: NOTICE_INTERVAL_MS,
