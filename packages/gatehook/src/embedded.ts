@@ -14,7 +14,7 @@ import { createKey } from './identity/access/keys.ts'
 import { Failure } from './kernel/failure.ts'
 import { createLog } from './kernel/log.ts'
 import { systemRandom } from './kernel/random.ts'
-import { loadConfig } from './platform/config/config.ts'
+import { loadConfig, withEnvOption } from './platform/config/config.ts'
 import { dataFolder } from './platform/config/environment.ts'
 import { readMembers } from './protocol/fields/body.ts'
 
@@ -142,7 +142,7 @@ export async function openApp({
     }
   } catch (error) {
     await storage.remove()
-    throw error
+    throw withEnvOption('openApp()', error)
   }
 }
 

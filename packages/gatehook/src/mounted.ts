@@ -9,7 +9,7 @@ import { loadServiceModule, type ServiceModule } from './declare/resources/servi
 import { wallClock } from './kernel/clock.ts'
 import { Failure } from './kernel/failure.ts'
 import { createLog } from './kernel/log.ts'
-import { ConfigError, mountMistakes, mountPathOf } from './platform/config/config.ts'
+import { ConfigError, mountMistakes, mountPathOf, withEnvOption } from './platform/config/config.ts'
 import { nodeNameOf, readConfig } from './platform/config/environment.ts'
 import { StorageError } from './platform/storage/database.ts'
 import { fetchThrough } from './protocol/http/fetch-request.ts'
@@ -156,7 +156,8 @@ async function openService({ service, env, pages }: MountOptions): Promise<Opene
       throw error
     }
     return { app, path }
-  } catch (error) {
+  } catch (thrown) {
+    const error = env === undefined ? thrown : withEnvOption('mount()', thrown)
     log.fatal({ err: error }, 'the mounted service cannot be opened')
     throw error
   }

@@ -50,7 +50,8 @@ test('nothing is opened before the first request, and a process has one instance
 test('a wrong setting rejects `ready`, and a request learns no cause', async () => {
   for (const env of [{ GATEHOOK_PORT: 'x' }, { GATEHOOK_INTERNAL: '127.0.0.1:0' }]) {
     const gatehook = mount({ service: api, env: { GATEHOOK_LOG_LEVEL: 'silent', ...env } })
-    await assert.rejects(gatehook.ready(), { name: 'ConfigError' })
+    const message = /\nmount\(\) reads variables from its option env only\.$/
+    await assert.rejects(gatehook.ready(), { name: 'ConfigError', message })
     const reply = await gatehook.fetch(new Request('http://localhost/healthz'))
     assert.equal(reply.status, 500)
     assert.doesNotMatch(await reply.text(), /GATEHOOK/)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openService } from '../../../../test/rig/service.ts'
+import { openApp } from '../../src/embedded.ts'
 import { env, f, fields, service } from '../../src/gatehook.ts'
 import { ConfigError } from '../../src/platform/config/config.ts'
 
@@ -122,6 +123,12 @@ test('variables that are missing or wrong prevent the start, all of them at once
     'BILLING_URL is not set; the upstream billing needs it.',
     'BILLING_TOKEN is not set; the upstream billing needs it.',
   ])
+  await assert.rejects(openApp({ service: declared }), {
+    message:
+      'BILLING_URL is not set; the upstream billing needs it.\n' +
+      'BILLING_TOKEN is not set; the upstream billing needs it.\n' +
+      'openApp() reads variables from its option env only.',
+  })
   const wrong = await mistakes({ BILLING_URL: 'billing', BILLING_TOKEN: 'secret\u0001' })
   assert.match(wrong[0]!, /^BILLING_URL is not an http or https URL/)
   assert.equal(wrong[1], 'BILLING_TOKEN has a character that no header can have.')

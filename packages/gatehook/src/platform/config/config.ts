@@ -46,6 +46,12 @@ export class ConfigError extends Error {
   }
 }
 
+/** Adds to a `ConfigError` where a call of code reads the variables; returns other errors. */
+export const withEnvOption = (call: string, error: unknown): unknown =>
+  error instanceof ConfigError
+    ? new ConfigError([...error.mistakes, `${call} reads variables from its option env only.`])
+    : error
+
 /**
  * Parses and checks a configuration.
  *
