@@ -66,10 +66,11 @@ eachService(
       return app.post('/api/v1/updates', { car: car.id, more })
     }
     for (const way of WAYS) {
-      for (const more of [{ id: car.id + 7 }, { id: car.id + 7, created_at: true }]) {
+      const id = car.id + 7
+      for (const more of [{ id }, { id, created_at: true }, { created_at: true }]) {
         assert.equal((await send(way, more)).status, 500, way)
       }
-      for (const more of [{}, { id: car.id }, { created_at: true }]) {
+      for (const more of [{}, { id: car.id }]) {
         const { status, body, text } = await send(way, more)
         assert.equal(status, 200, `${way}: ${text}`)
         assert.deepEqual([body.id, body.created_at, body.name], [car.id, car.created_at, way])

@@ -76,7 +76,7 @@ for (const kind of ['sqlite', 'postgres'] as const) {
       write({ link: 'x' }, 1),
     )
     await rejects(`${update} size must be at least 0`, write({ size: -1 }, 1))
-    await rejects(`${update} the id of a row never changes`, write({ id: 2 }, 1))
+    await rejects(`${update} id is set by the service`, write({ id: 2 }, 1))
     const retitle = (body: object) => post('/api/v1/notes/1/retitle', body)
     await rejects(`${act} text must have at most 5 characters`, retitle({ text: 'too long' }))
     const waiting = retitle({ text: 'ok', wait: true })

@@ -2,6 +2,8 @@
  * Validates the values that own code writes by the rules of their fields. A violation is a bug of
  * that code: the request is 500, its log line names the declaration, and no row changes. Pure.
  */
+import type { FieldSpec } from '../../protocol/fields/fields.ts'
+import { isSameValue } from '../../protocol/fields/forms.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import { stateFieldOf } from './action.ts'
 import type { AnyRow } from './resource.ts'
@@ -11,11 +13,11 @@ import { createValidators, defaultsOf } from './validate.ts'
 /** Returns the values of a new row, without those of defaults and stamps. */
 export function readNewValues(shape: VersionShape, source: string, values: AnyRow): AnyRow {
   const valid = readChangedValues(shape, source, values)
-  if ('id' in valid) throw violation(source, 'id is set by the service')
   for (const [name, spec] of Object.entries(shape.specs)) {
-    const isSet =
-      name in valid || name in shape.defaults || spec.stamp || spec.kind === 'id' || spec.computed
-    if (!isSet) throw violation(source, `${name} is required`)
+    if (isSetByEngine(spec)) {
+      if (name in valid) throw violation(source, `${name} ${BY_ENGINE}`)
+    } else if (!(name in valid || name in shape.defaults))
+      throw violation(source, `${name} is required`)
   }
   return valid
 }
@@ -32,23 +34,33 @@ export function readChangedValues(shape: VersionShape, source: string, changes: 
   return values
 }
 
+const BY_ENGINE = 'is set by the service'
+
+/** Whether the engine sets the field in each change, whatever own code returns. */
+const isSetByEngine = ({ kind, stamp, computed }: FieldSpec): boolean =>
+  kind === 'id' || stamp !== undefined || computed !== undefined
+
 /**
- * Returns the values to change of a row, without its id and the times of its creation and of its
- * last change: own code may return the whole row. Another id is a violation.
+ * Returns the values to change of a row, without those that the engine sets: own code may return
+ * the whole row. Another id, creation or deletion is a violation. The time of the last change, and
+ * computed values, may be older: those of a row that own code has read before.
  */
 export function readRowChanges(
   shape: VersionShape,
   source: string,
   changes: AnyRow,
-  row: AnyRow | undefined,
+  row: AnyRow,
 ): AnyRow {
-  const { id = row?.id, ...values } = readChangedValues(shape, source, changes)
-  if (id !== row?.id) throw violation(source, 'the id of a row never changes')
-  const isSet = ([name]: [string, unknown]) => {
-    const { stamp } = shape.specs[name]!
-    return stamp === undefined || stamp === 'deleted'
+  const values = Object.entries(readChangedValues(shape, source, changes))
+  for (const [name, value] of values) {
+    const spec = shape.specs[name]!
+    const isConstant = isSetByEngine(spec) && !spec.computed && spec.stamp !== 'updated'
+    if (isConstant && !isSameValue(value, row[name])) {
+      throw violation(source, `${name} ${BY_ENGINE}`)
+    }
   }
-  return Object.fromEntries(Object.entries(values).filter(isSet)) as AnyRow
+  const changed = values.filter(([name]) => !isSetByEngine(shape.specs[name]!))
+  return Object.fromEntries(changed) as AnyRow
 }
 
 /**

@@ -265,9 +265,6 @@ function changeWriter(
       (change) => differs(change) && !definition.fields[change[0]]?.computed,
     )
     if (changes.length === 0) return undefined
-    if (changes.some(([field]) => isDeletionField(definition, field))) {
-      throw new Error(`${definition.name}: tx.remove() sets ${DELETED_FIELD}, no other change`)
-    }
     const values: AnyRow = Object.fromEntries(changes)
     for (const field of updateStamps) values[field] = timeOf(tx, clock)
     const after: AnyRow = computeRow({ ...row, ...values })
@@ -307,9 +304,6 @@ const NO_NAMES: readonly string[] = []
 /** Returns the fields of a change that its caller does not see. */
 const hiddenNames = ({ hidden }: RowTarget, edited: AnyRow): readonly string[] =>
   hidden && hidden.size > 0 ? Object.keys(edited).filter((name) => hidden.has(name)) : NO_NAMES
-
-const isDeletionField = ({ softDeletion }: ResourceDefinition, field: string): boolean =>
-  softDeletion !== undefined && field === DELETED_FIELD
 
 /** The parts of the rows of a resource that its changes share. */
 interface RowParts {

@@ -55,7 +55,7 @@ export function createRuleRunner(
         if (values === undefined) continue
         const source = `rule ${operation} of ${name}`
         requireNoState(definition, source, values)
-        Object.assign(completion, readRowChanges(newest, source, values, before ?? after))
+        Object.assign(completion, readRowChanges(newest, source, values, (before ?? after)!))
       }
     }
     try {

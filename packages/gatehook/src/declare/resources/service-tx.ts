@@ -226,10 +226,8 @@ function createChanges(catalog: Catalog, { actor, reach, views }: ServiceTxDeps,
       requireNoState(entry.definition, `tx.update(${entry.definition.name})`, patch)
       const target = { reach: reach(entry, 'change'), id, actor }
       const source = `tx.update(${entry.definition.name})`
-      const update = () => {
-        const changes = readRowChanges(entry.rows.newest, source, patch, { id })
-        return entry.rows.update(sql, target, () => changes)
-      }
+      const edit = (row: AnyRow) => readRowChanges(entry.rows.newest, source, patch, row)
+      const update = () => entry.rows.update(sql, target, edit)
       return register(entry, (await accessRow(entry, target.reach, id, update)).row)
     },
     async remove(resource: AnyResource, id: RowId): Promise<void> {
