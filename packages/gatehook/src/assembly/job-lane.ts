@@ -43,7 +43,7 @@ export function createJobLane(
 ): JobLane {
   const findCustomer = (scope: Scope) => findCustomerOf(db, scope)
   const deps = { db, clock, random, log, lane, handlers, findCustomer, enqueue: queue.enqueue }
-  const createRunner = (nudge: () => void) => new NodeJobRunner({ ...deps, nudge })
+  const createRunner = (nudge: () => void) => new NodeJobRunner({ ...deps, nudge, isAwaited: true })
   const isEmpty = handlers.length === 0
   const claims = !isOutward || delivers
   let runner: JobRunner | undefined

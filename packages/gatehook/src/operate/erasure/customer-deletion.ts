@@ -66,14 +66,14 @@ export function createCustomerDeletion(deps: DeletionDeps): CustomerDeletionJob 
         name: JOB,
         attempts: ATTEMPTS,
         timeoutMs: TIMEOUT_MS,
-        async run({ input, signal }) {
+        async run({ input, signal, isAwaited }) {
           const { warrant: stored, ...state } = decodeState<DeletionInput>(input)
           const source = { db: deps.db, trail: deps.audit.trail }
           const warrant = await openWarrant(source, stored, { action: ACTION })
           if (!warrant) return undefined
           const no = customerNoOf(warrant.scopes[0] as Scope)
           const steps = await stepsOf(deps, { id: warrant.target, no }, warrant)
-          const next = await walkSteps(steps, state, { clock, signal })
+          const next = await walkSteps(steps, state, { clock, signal, isAwaited })
           if (!next) return end(deps, no, warrant)
           return new Continuation(clock.now(), encodeState({ warrant, ...next }))
         },

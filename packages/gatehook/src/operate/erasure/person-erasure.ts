@@ -158,7 +158,7 @@ export function createPersonErasure(deps: PersonErasureDeps): PersonErasure {
 
 async function runErasure(
   deps: PersonErasureDeps,
-  { id: job, input, customer, signal }: JobAttempt,
+  { id: job, input, customer, signal, isAwaited }: JobAttempt,
 ): Promise<Continuation | undefined> {
   const { admin } = deps
   const { clock } = admin
@@ -178,7 +178,7 @@ async function runErasure(
     },
   }))
   const next = await walkSteps(steps, state, {
-    ...{ clock, signal, lastPass: isPart ? LAST_PASS_OF_PART : LAST_PASS },
+    ...{ clock, signal, isAwaited, lastPass: isPart ? LAST_PASS_OF_PART : LAST_PASS },
     settleMs: stored.part === 0 ? SETTLE_MS : 0,
   })
   if (!next && isPart) values.beginNextPart()

@@ -76,6 +76,8 @@ interface WalkRun {
   readonly lastPass?: number
   /** The pause after the first pass. */
   readonly settleMs?: number
+  /** Whether the walk pauses for no other request. */
+  readonly isAwaited?: boolean | undefined
 }
 
 /**
@@ -85,8 +87,9 @@ interface WalkRun {
 export async function walkSteps(
   steps: readonly WalkStep[],
   state: WalkState,
-  { clock, signal, lastPass = Number.POSITIVE_INFINITY, settleMs = SETTLE_MS }: WalkRun,
+  { clock, signal, lastPass = Number.POSITIVE_INFINITY, settleMs = SETTLE_MS, isAwaited }: WalkRun,
 ): Promise<WalkState | undefined> {
+  const rest = (ms: number) => (isAwaited ? nextTick() : delay(ms, undefined, { signal }))
   const begunMs = clock.elapsedMs()
   let { pass, changed } = state
   const at = steps.findIndex(({ name }) => name === state.step)
@@ -100,11 +103,11 @@ export async function walkSteps(
       changed += result.changed
       position = result.next
       const restMs = BATCH_REST * (clock.elapsedMs() - sliceMs)
-      await delay(Math.max(REST_MIN_MS, restMs), undefined, { signal })
+      await rest(Math.max(REST_MIN_MS, restMs))
     }
   }
   if (pass > 0 && (changed === 0 || pass >= lastPass)) return undefined
-  if (pass === 0) await delay(settleMs, undefined, { signal })
+  if (pass === 0) await rest(settleMs)
   return { pass: pass + 1, changed: 0 }
 }
 

@@ -47,8 +47,8 @@ export function startAttempt(handler: JobHandler, job: ClaimedJob, clock: Clock)
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
   const run = async (): Promise<AttemptOutcome> => {
-    const { id, scope, customer, input, attempt, node } = job
-    const own = { id, scope, customer, input }
+    const { id, scope, customer, input, isAwaited, attempt, node } = job
+    const own = { id, scope, customer, input, isAwaited }
     try {
       const code = handler.run({ ...own, caller: callerOfJob(job), attempt, node, signal })
       const rest = await Promise.race([code, aborted])

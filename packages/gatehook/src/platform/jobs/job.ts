@@ -223,10 +223,13 @@ export interface ClaimedJob extends DueJob {
   readonly isDeleted: boolean
   /** The run of the process that runs it. */
   readonly node: string
+  /** Whether a program without background work waits for its end: the job rests for no other. */
+  readonly isAwaited?: boolean | undefined
 }
 
 /** An attempt at a job, as its handler receives it. */
-export interface JobAttempt extends Pick<ClaimedJob, 'id' | 'scope' | 'customer' | 'input'> {
+export interface JobAttempt
+  extends Pick<ClaimedJob, 'id' | 'scope' | 'customer' | 'input' | 'isAwaited'> {
   /** The caller of the jobs that it enqueues. */
   readonly caller: JobCaller
   readonly attempt: number

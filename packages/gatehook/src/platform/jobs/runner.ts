@@ -50,6 +50,8 @@ interface RunnerDeps {
   readonly nudge: () => void
   /** Whether the runner claims due jobs, besides those that requests begin. Default true. */
   readonly claims?: boolean
+  /** Whether a caller waits for the ends of its jobs. Default false. */
+  readonly isAwaited?: boolean
 }
 
 export interface BegunAttempt {
@@ -252,7 +254,8 @@ export class NodeJobRunner implements JobRunner {
     const customer = scope === null ? undefined : await this.#deps.findCustomer(scope)
     const isDeleted = scope !== null && customer?.deleting_since !== null
     const due = await withPassedTimes(this.#deps.db, this.#handlers.get(job.name)!, job, now)
-    return { ...due, customer: customer?.id, isDeleted, node: this.#node }
+    const { isAwaited = false } = this.#deps
+    return { ...due, customer: customer?.id, isDeleted, node: this.#node, isAwaited }
   }
 
   async begin(claim: ClaimNow): Promise<BegunAttempt | undefined> {
