@@ -1,8 +1,9 @@
-/** §18.11: a deletion that a program waits for, such as `runJobs()` of a test, pauses for no other. */
+/** §18.11: a deletion that a program waits for, such as `runJobs()`, pauses for no other. */
 import assert from 'node:assert/strict'
 import { syncBuiltinESMExports } from 'node:module'
 import { test } from 'node:test'
 import timers from 'node:timers/promises'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { openApp } from '../../src/embedded.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
 import { SETTLE_MS } from '../../src/operate/erasure/slices.ts'
@@ -28,12 +29,12 @@ test('runJobs() erases without pauses', async (t) => {
     return wait(ms, ...rest)
   }) as typeof wait
   syncBuiltinESMExports()
-  t.after(() => {
+  onEnd(t, () => {
     timers.setTimeout = wait
     syncBuiltinESMExports()
   })
   const app = await openApp({ service: api })
-  t.after(() => app.close())
+  onEnd(t, () => app.close())
   const key = await app.createKey({ scopes: ['admin'], mode: 'live' })
   const operate = async (method: string, path: string, body?: object) => {
     const headers = { 'x-api-key': key, 'content-type': 'application/json' }

@@ -1,4 +1,4 @@
-/** §12.1: the path of a page with a final slash leads to the page; paths of programs have one form. */
+/** §12.1: the path of a page with a final slash leads to the page; other paths have one form. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openService } from '../../../../test/rig/service.ts'
