@@ -50,6 +50,43 @@ eachDatabase(
   },
 )
 
+eachDatabase('code that goes on after its transaction changes nothing of others', async (db) => {
+  await withTable(db)
+  await withMockedIntervals(async (pass) => {
+    for (const end of ['fails', 'ends'] as const) {
+      const begun = Promise.withResolvers<void>()
+      const resumed = Promise.withResolvers<void>()
+      let late: Promise<unknown> | undefined
+      const hanging = db.write(
+        async (tx) => {
+          late = tx.attempt(async () => {
+            await insert(tx, 1)
+            begun.resolve()
+            await resumed.promise
+            if (end === 'fails') throw new Error('late')
+          })
+          await late
+        },
+        { serializable: true },
+      )
+      const rejection = assert.rejects(hanging, /own code has not used its transaction/)
+      await begun.promise
+      pass()
+      pass()
+      await rejection
+      await db.write((tx) =>
+        tx.attempt(async () => {
+          await insert(tx, 2)
+          resumed.resolve()
+          await assert.rejects(late!, end === 'fails' ? /late/ : /has ended/)
+          await tx.get(sql`SELECT 1`)
+        }),
+      )
+    }
+    assert.deepEqual(await ids(db), [2, 2])
+  })
+})
+
 eachDatabase('own code that uses its transaction in time commits', async (db) => {
   await withTable(db)
   await withMockedIntervals(async (pass) => {

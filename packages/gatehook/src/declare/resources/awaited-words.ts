@@ -47,10 +47,14 @@ class AwaitedPromise<T> extends Promise<T> {
   }
 }
 
-interface OpenCall {
+interface WordCall {
   readonly name: string
   /** The first argument, often a resource. */
   readonly subject: unknown
+  readonly isChange: boolean
+}
+
+interface OpenCall extends WordCall {
   readonly promise: AwaitedPromise<unknown>
   /** Undefined while it runs. */
   failure?: { readonly reason: unknown }
@@ -59,6 +63,8 @@ interface OpenCall {
 export interface AwaitedWords {
   /** Returns the word, handled, whose calls have to be awaited. */
   track<W extends Word>(name: string, word: W): W
+  /** Runs a call that has to be awaited. */
+  call<T>(call: WordCall, run: () => Promise<T>): Promise<T>
   /**
    * Waits for the calls that still run. Throws if one of them is a change, or if a rejection of one
    * reached no code that awaits it.
@@ -69,9 +75,7 @@ export interface AwaitedWords {
 /** The words that change nothing, without what they belong to. */
 const READS = new Set(['get', 'find', 'list', 'lock', 'all', 'arrays', 'read'])
 
-export const isRead = (name: string): boolean => READS.has(name)
-
-const isChange = ({ name }: OpenCall): boolean => !isRead(name.split('.').at(-1)!)
+export const isRead = (name: string): boolean => READS.has(name.split('.').at(-1)!)
 
 /** Returns the name of a call: `tx.update(notes)`. */
 function nameOf({ name, subject }: OpenCall): string {
@@ -81,38 +85,41 @@ function nameOf({ name, subject }: OpenCall): string {
 
 /** Whether the code went on without a change, or without the error of a call. */
 function isForgotten(call: OpenCall): boolean {
-  if (!call.failure) return isChange(call)
-  return unawaited.has(call.failure.reason) || (isChange(call) && !call.promise.isAwaited)
+  if (!call.failure) return call.isChange
+  return unawaited.has(call.failure.reason) || (call.isChange && !call.promise.isAwaited)
 }
 
 export function createAwaitedWords(): AwaitedWords {
   const calls = new Set<OpenCall>()
   let hasEnded = false
   let forgotten: OpenCall | undefined
-  const track = <W extends Word>(name: string, word: W): W => {
-    const tracked = (...given: never[]): Promise<unknown> => {
-      const { promise, resolve } = AwaitedPromise.withResolvers<unknown>()
-      const call: OpenCall = { name, subject: given[0], promise: promise as OpenCall['promise'] }
-      // Before those that its code calls.
-      calls.add(call)
-      if (hasEnded && isChange(call)) forgotten ??= call
-      Promise.prototype.then.call(
-        promise,
-        () => calls.delete(call),
-        (reason: unknown) => {
-          call.failure = { reason }
-        },
-      )
-      resolve((async () => word(...given))())
-      return promise
-    }
-    return tracked as W
+  const begin = <T>(of: WordCall, run: () => Promise<T>): Promise<T> => {
+    const { promise, resolve } = AwaitedPromise.withResolvers<T>()
+    const call: OpenCall = { ...of, promise: promise as OpenCall['promise'] }
+    // Before those that its code calls.
+    calls.add(call)
+    if (hasEnded && call.isChange) forgotten ??= call
+    Promise.prototype.then.call(
+      promise,
+      () => calls.delete(call),
+      (reason: unknown) => {
+        call.failure = { reason }
+      },
+    )
+    resolve((async () => run())())
+    return promise
   }
   return {
-    track,
+    track<W extends Word>(name: string, word: W): W {
+      const isChange = !isRead(name)
+      const tracked = (...given: never[]): Promise<unknown> =>
+        begin({ name, subject: given[0], isChange }, () => word(...given))
+      return tracked as W
+    },
+    call: begin,
     async settle() {
       hasEnded = true
-      forgotten = [...calls].find((call) => !call.failure && isChange(call))
+      forgotten = [...calls].find((call) => !call.failure && call.isChange)
       // Code that follows from calls that have ended runs before.
       await new Promise((resolve) => process.nextTick(resolve))
       while (calls.size > 0) {

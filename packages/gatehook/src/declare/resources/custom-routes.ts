@@ -81,7 +81,10 @@ function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefi
     // The whole handler is one transaction, and its response commits with it.
     const change = (tx: Tx) =>
       withServiceTx(catalog, access, tx, async (serviceTx, { track }) => {
-        const write = track('write', async (change: (tx: OwnTx) => unknown) => change(serviceTx))
+        // A write that fails is undone, as in steps and jobs.
+        const write = track('write', (change: (tx: OwnTx) => unknown) =>
+          serviceTx.sql.attempt(async () => change(serviceTx)),
+        )
         const { now } = serviceTx
         const handle = () =>
           route.handle({ ...context, now, read: serviceTx, write, fetch: rejectFetch })

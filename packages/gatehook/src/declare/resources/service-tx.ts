@@ -9,14 +9,7 @@ import { type Principal, personIdOf } from '../../kernel/principal.ts'
 import { isRowId, type RowId } from '../../kernel/row-id.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
 import { timeOf } from '../../platform/storage/transaction-time.ts'
-import {
-  type AwaitedWords,
-  createAwaitedWords,
-  handled,
-  isRead,
-  mapWords,
-  type Word,
-} from './awaited-words.ts'
+import { type AwaitedWords, handled, mapWords, type Word } from './awaited-words.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { requireOtherRow } from './changed-rows.ts'
 import type { OwnEvent } from './own-event.ts'
@@ -165,38 +158,20 @@ export async function withServiceTx<T>(
   sql: Tx,
   code: (tx: OwnTx, words: AwaitedWords) => T | Promise<T>,
 ): Promise<T> {
-  const words = createAwaitedWords()
   const turns = new WordTurns(sql)
-  return turns.run(async () => {
-    const result = await code(createServiceTx(catalog, deps, sql, { words, turns }), words)
-    await words.settle()
-    return result
-  })
+  return turns.run((words) => code(createServiceTx(catalog, deps, sql, turns), words))
 }
 
-interface WordRules {
-  readonly words: AwaitedWords
-  readonly turns: WordTurns
-}
-
-function createServiceTx(
-  catalog: Catalog,
-  deps: ServiceTxDeps,
-  db: Tx,
-  { words, turns }: WordRules,
-) {
+function createServiceTx(catalog: Catalog, deps: ServiceTxDeps, db: Tx, turns: WordTurns) {
   const { afterCommit, attempt, ...sql } = createOwnSqlTx(db, tablesInReach(catalog, deps.reach))
   const changes = { ...createChanges(catalog, deps, db), ...createEffects(catalog, deps, db) }
-  const inTurn = (source: string) => (word: Word, name: string) => {
-    const kind = isRead(name) ? 'read' : 'change'
-    return words.track(`${source}.${name}`, (...given) => turns[kind](async () => word(...given)))
-  }
-  const change: typeof attempt = (body) => turns.attempt(attempt, body)
+  const inTurn = (source: string) => (word: Word, name: string) =>
+    turns.inTurn(`${source}.${name}`, word)
   return {
     ...mapWords(changes, inTurn('tx')),
     sql: {
       ...mapWords(sql, inTurn('tx.sql')),
-      attempt: words.track('tx.sql.attempt', change),
+      attempt: turns.attempt('tx.sql.attempt', attempt),
       afterCommit,
     },
     now: timeOf(db, catalog.clock),

@@ -7,6 +7,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { budgetOf } from '../../platform/storage/change-budget.ts'
 import type { Tx } from '../../platform/storage/database.ts'
+import { mayChange } from '../../platform/storage/sql.ts'
+import { type AwaitedWords, createAwaitedWords, isRead, type Word } from './awaited-words.ts'
+import { OwnStatement } from './own-sql.ts'
 
 type Task<T> = () => Promise<T>
 
@@ -15,9 +18,15 @@ const endOf = (running: Promise<unknown>): Promise<void> => running.then(ignore,
 
 /** The words of some code: of a whole transaction, or of one `tx.sql.attempt(…)` in it. */
 class CodeTurns {
+  readonly words = createAwaitedWords()
   #changes: Promise<void> = Promise.resolve()
   #reads: Promise<void> = Promise.resolve()
-  #hasEnded = false
+  #state: 'runs' | 'done' | 'failed' = 'runs'
+
+  /** Whether the code has ended without an error. */
+  get isDone(): boolean {
+    return this.#state === 'done'
+  }
 
   /** Runs reads beside each other, after the changes that were begun before. */
   read<T>(task: Task<T>): Promise<T> {
@@ -34,22 +43,23 @@ class CodeTurns {
   }
 
   async #begin<T>(task: Task<T>): Promise<T> {
-    if (this.#hasEnded) throw new Error('the code of this change has failed')
+    if (this.#state !== 'runs') throw new Error('the code around this word has ended')
     return task()
   }
 
-  /** Ends the code: words that have not begun fail. Resolves when the others have ended. */
-  async end(): Promise<void> {
-    this.#hasEnded = true
-    await Promise.all([this.#changes, this.#reads])
-  }
-
-  /** Runs code with these turns, which end with it if it fails. */
+  /**
+   * Runs code with these turns, which end with it. Words that have not begun fail then; the others
+   * end before. Throws if the code does not await a change.
+   */
   async run<T>(code: Task<T>): Promise<T> {
     try {
-      return await code()
+      const result = await code()
+      await this.words.settle()
+      this.#state = 'done'
+      return result
     } catch (error) {
-      await this.end()
+      this.#state = 'failed'
+      await Promise.all([this.#changes, this.#reads])
       throw error
     }
   }
@@ -74,47 +84,65 @@ export class WordTurns {
     this.#tx = tx
   }
 
-  read<T>(task: Task<T>): Promise<T> {
-    return this.#current().read(task)
+  /** Returns a word that runs in its turn, and that the code around a call has to await. */
+  inTurn<W extends Word>(name: string, word: W): W {
+    const call = (...given: never[]): Promise<unknown> => {
+      const turns = this.#current()
+      const [subject] = given as readonly unknown[]
+      const isChange = !isRead(name) || (subject instanceof OwnStatement && mayChange(subject))
+      const task = async () => word(...given)
+      return turns.words.call({ name, subject, isChange }, () =>
+        isChange ? this.#change(turns, task) : turns.read(task),
+      )
+    }
+    return call as W
   }
 
-  change<T>(task: Task<T>): Promise<T> {
-    return this.#current().change(async () => {
-      const rowsLeft = budgetOf(this.#tx).left('rows')
+  async #change<T>(turns: CodeTurns, task: Task<T>): Promise<T> {
+    if (turns.isDone) this.#partial ??= { error: new Error('an attempt has ended before its code') }
+    return turns.change(async () => {
+      const before = this.#begunWork()
       try {
         return await task()
       } catch (error) {
-        if (budgetOf(this.#tx).left('rows') < rowsLeft) this.#partial ??= { error }
+        if (this.#begunWork() > before) this.#partial ??= { error }
         throw error
       }
     })
   }
 
-  /** Runs `change` in a savepoint. */
-  attempt<T>(setSavepoint: Tx['attempt'], change: Task<T>): Promise<T> {
-    return this.#current().change(async () => {
-      const partial = this.#partial
-      const turns = new CodeTurns()
-      const run = () => attempt.run({ words: this, turns }, change)
-      try {
-        return await setSavepoint(() => turns.run(run))
-      } catch (error) {
-        this.#partial = partial
-        throw error
+  /** Returns the word that runs code in a savepoint. */
+  attempt(name: string, setSavepoint: Tx['attempt']): Tx['attempt'] {
+    return (change) => {
+      const outer = this.#current()
+      const run = async () => {
+        const partial = this.#partial
+        const turns = new CodeTurns()
+        const code = () => attempt.run({ words: this, turns }, async () => change())
+        try {
+          return await setSavepoint(() => turns.run(code))
+        } catch (error) {
+          this.#partial = partial
+          throw error
+        }
       }
-    })
+      return outer.words.call({ name, subject: undefined, isChange: true }, () => outer.change(run))
+    }
   }
 
   /**
    * Runs the code of the handle. Throws the failure of a change that had begun, also if the code
    * has caught it: a part of the change would commit.
    */
-  run<T>(code: Task<T>): Promise<T> {
-    return this.#outermost.run(async () => {
-      const result = await code()
-      if (this.#partial) throw this.#partial.error
-      return result
-    })
+  async run<T>(code: (words: AwaitedWords) => T | Promise<T>): Promise<T> {
+    const result = await this.#outermost.run(async () => code(this.#outermost.words))
+    if (this.#partial) throw this.#partial.error
+    return result
+  }
+
+  /** Returns statements that may have changed rows, and rows whose statement was to come. */
+  #begunWork(): number {
+    return this.#tx.writes - budgetOf(this.#tx).left('rows')
   }
 
   #current(): CodeTurns {

@@ -29,13 +29,15 @@ export type Row = Record<string, any>
 export interface Reader {
   all<R extends Row = Row>(statement: Statement): Promise<R[]>
   get<R extends Row = Row>(statement: Statement): Promise<R | undefined>
-  /** Returns rows as arrays in the order of the selected columns: a third faster than objects. */
+  /** Returns rows as arrays in the order of the columns: a third faster than objects. */
   arrays(statement: Statement): Promise<Value[][]>
   /** Each wait for a statement is a round trip; see `runTogether`. */
   readonly hasRoundTrips?: boolean
 }
 
 export interface Tx extends Reader {
+  /** The number of its statements that have changed rows, or may have. */
+  readonly writes: number
   /** Number of rows per counter, so that writers do not queue for one row; 1 on SQLite. */
   readonly counterSlots: number
   /**
@@ -52,10 +54,7 @@ export interface Tx extends Reader {
    * fails the transaction, so it must not depend on values that a client can choose.
    */
   runLater(statement: Statement): void
-  /**
-   * Writes that commit together have it: adds `difference` to the sum of a key, which `add` stores
-   * with the commit, once for all of them.
-   */
+  /** Writes that commit together have it: `add` stores the sum of a key once, with the commit. */
   addLater?(key: string, difference: number, add: (sum: number) => Statement): void
   /** Inserts one row and returns its generated `id`. The statement has no RETURNING clause. */
   insert(statement: Statement): Promise<number>

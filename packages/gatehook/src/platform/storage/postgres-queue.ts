@@ -12,6 +12,7 @@ import type { LockWait } from './lock-wait.ts'
 import type { BatchStatement } from './postgres-batch.ts'
 import { type ResultShape, textWith } from './postgres-send.ts'
 import type { Session, Sessions } from './postgres-session.ts'
+import { isRolledBack, RolledBackError } from './rolled-back.ts'
 
 const ignore = (): void => {}
 const commandOf = (text: string): BatchStatement => ({
@@ -21,6 +22,7 @@ const commandOf = (text: string): BatchStatement => ({
   resolve: ignore,
   reject: ignore,
 })
+const CLOSED = 'bug: the transaction has ended'
 const limitLocks = (ms: number): string => `SET LOCAL lock_timeout = ${ms}`
 
 /** So that no code waits for a statement that is never sent. */
@@ -50,6 +52,8 @@ export class StatementQueue {
   #isSending = false
   #failure: { readonly error: unknown } | undefined
   #sentCount = 0
+  /** Whether the transaction has ended: its session is, or will be, that of another one. */
+  #isClosed = false
 
   /** `isSingle`: the transaction ends with its first round trip. */
   constructor(
@@ -111,11 +115,13 @@ export class StatementQueue {
   }
 
   #add(statement: BatchStatement): void {
+    if (this.#isClosed) throw new Error(CLOSED)
     const reject = (error: unknown) => {
       this.#failure ??= { error }
       statement.reject(error)
     }
     const resolve = (result: pg.QueryResult) => {
+      if (isRolledBack(statement.text, result)) return reject(new RolledBackError())
       if (!isDiscarded(statement.text, result.rowCount)) return statement.resolve(result)
       // Until the next check of the tables: further commits wait for their statements.
       this.#sessions.tables.discardsRows = true
@@ -177,6 +183,11 @@ export class StatementQueue {
 
   /** Commits, in the round trip of the waiting statements if possible. */
   async commit(): Promise<void> {
+    await this.#commit()
+    this.#isClosed = true
+  }
+
+  async #commit(): Promise<void> {
     if (this.#isEnded) return this.complete()
     // Only the process sees that a row was discarded, so that the commit waits for its statements.
     if (this.#sessions.tables.discardsRows) await this.complete()
@@ -186,6 +197,26 @@ export class StatementQueue {
     }
     await this.complete()
     await this.#sessions.commit(this.#session)
+  }
+
+  /** Runs SQL without values, beside the queue. Throws after the end of the transaction. */
+  async query(text: string): Promise<void> {
+    if (this.#isClosed) throw new Error(CLOSED)
+    await this.#session.query(text)
+  }
+
+  /**
+   * Rolls the transaction back, if it has begun. Nothing is sent any more: others use the session
+   * then. Returns whether that succeeded.
+   */
+  async rollBack(isBegun: boolean): Promise<boolean> {
+    this.#isClosed = true
+    await this.reset()
+    if (!isBegun && !this.hasSent(0)) return true
+    return this.#session.query('ROLLBACK').then(
+      () => true,
+      () => false, // the pool drops the connection
+    )
   }
 
   /** Waits for sent statements, discards the others, and clears the failure. */

@@ -20,7 +20,7 @@ import {
 } from './postgres-errors.ts'
 import { IDLE_IN_TRANSACTION_MS } from './postgres-hosts.ts'
 import { StatementQueue } from './postgres-queue.ts'
-import type { Session, Sessions } from './postgres-session.ts'
+import type { Sessions } from './postgres-session.ts'
 import { type GroupSums, type PostgresDdl, PostgresTx } from './postgres-tx.ts'
 import {
   rejectWhenIdle,
@@ -151,7 +151,7 @@ export async function runTransaction<T>(
     if (isStandby(cause)) sessions.leaveStandby(cause)
     const isBroken =
       isConnectionLost(cause) || cause instanceof UnreplicatedError || isStalePlan(cause)
-    session.release(isBroken || !(await rollBack(session, queue, isBegun)))
+    session.release(isBroken || !(await queue.rollBack(isBegun)))
     return cause
   }
   try {
@@ -167,9 +167,7 @@ export async function runTransaction<T>(
     mode.wait?.refuseIfOver()
     queue.limitLocks()
     const run = () =>
-      guard.run(transaction, () =>
-        change(new PostgresTx(session, queue, transaction, deps.referenceTables)),
-      )
+      guard.run(transaction, () => change(new PostgresTx(queue, transaction, deps.referenceTables)))
     const runOwnCode = () => rejectWhenIdle(transaction, run)
     const keepAlive = () => {
       if (isBegun || queue.hasSent(0)) queue.keepAlive()
@@ -257,18 +255,4 @@ export async function withRetries<T>(
     }
     await delay(attempt * ATTEMPT_PAUSE_MS)
   }
-}
-
-/** Returns whether the rollback succeeded. */
-async function rollBack(
-  session: Session,
-  queue: StatementQueue,
-  isBegun: boolean,
-): Promise<boolean> {
-  await queue.reset()
-  if (!isBegun && !queue.hasSent(0)) return true
-  return session.query('ROLLBACK').then(
-    () => true,
-    () => false, // the pool drops the connection
-  )
 }

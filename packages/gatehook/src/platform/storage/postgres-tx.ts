@@ -9,7 +9,7 @@ import { referenceLock } from './distribution/row-locks.ts'
 import { isRetryable, translatePostgresError, violationOf } from './postgres-errors.ts'
 import type { StatementQueue } from './postgres-queue.ts'
 import type { ResultShape } from './postgres-send.ts'
-import type { Session } from './postgres-session.ts'
+import { mayChange } from './sql.ts'
 import { checkValues, runInSavepoint, type Transaction } from './transaction.ts'
 
 const ROW_LOCKS = {
@@ -25,22 +25,23 @@ export class PostgresTx implements Tx {
   readonly hasRoundTrips = true
   readonly counterSlots = COUNTER_SLOTS
   readonly #referenceTables: ReadonlySet<string>
-  readonly #session: Session
   readonly #queue: StatementQueue
   readonly #transaction: Transaction
   /** The number of savepoints around the current statement. */
   #depth = 0
 
   constructor(
-    session: Session,
     queue: StatementQueue,
     transaction: Transaction,
     referenceTables: ReadonlySet<string>,
   ) {
     this.#referenceTables = referenceTables
-    this.#session = session
     this.#queue = queue
     this.#transaction = transaction
+  }
+
+  get writes(): number {
+    return this.#transaction.writes
   }
 
   async all<R extends Row>(statement: Statement): Promise<R[]> {
@@ -73,6 +74,7 @@ export class PostgresTx implements Tx {
   runLater(statement: Statement): void {
     this.#transaction.requireUsable()
     checkValues(statement.values)
+    this.#noteWrite(statement)
     this.#queue.addStatement(statement, {}, false)
   }
 
@@ -98,7 +100,7 @@ export class PostgresTx implements Tx {
       rollBack: async () => {
         if (!queue.hasSent(position)) return queue.discardFrom(position)
         await queue.reset()
-        await this.#session.query(`ROLLBACK TO SAVEPOINT ${name}; RELEASE SAVEPOINT ${name}`)
+        await queue.query(`ROLLBACK TO SAVEPOINT ${name}; RELEASE SAVEPOINT ${name}`)
       },
     }
     try {
@@ -113,8 +115,9 @@ export class PostgresTx implements Tx {
 
   async ddl(sql: string): Promise<void> {
     this.#transaction.requireUsable()
+    this.#transaction.writes++
     await this.#queue.complete().catch((error) => this.#fail(error))
-    await this.#session.query(sql).catch((error) => this.#fail(error))
+    await this.#queue.query(sql).catch((error) => this.#fail(error))
   }
 
   /** Returns the suffix that locks rows; in a reference table, an earlier statement does. */
@@ -127,7 +130,7 @@ export class PostgresTx implements Tx {
 
   /** Returns a handle of the same transaction for one of several writes that commit together. */
   member(transaction: Transaction, sums: GroupSums): Tx {
-    return new GroupedTx(this.#session, this.#queue, transaction, this.#referenceTables, sums)
+    return new GroupedTx(this.#queue, transaction, this.#referenceTables, sums)
   }
 
   async #perform(statement: Statement, shape: ResultShape = {}): Promise<pg.QueryResult> {
@@ -135,12 +138,17 @@ export class PostgresTx implements Tx {
     this.#transaction.openStatements++
     try {
       checkValues(statement.values)
+      this.#noteWrite(statement)
       return await this.#queue.addStatement(statement, shape, true)
     } catch (error) {
       return this.#fail(error)
     } finally {
       this.#transaction.openStatements--
     }
+  }
+
+  #noteWrite(statement: Statement): void {
+    if (mayChange(statement)) this.#transaction.writes++
   }
 
   /** Leaves retryable errors untranslated for `write`. */
@@ -161,13 +169,12 @@ class GroupedTx extends PostgresTx {
   readonly #sums: GroupSums
 
   constructor(
-    session: Session,
     queue: StatementQueue,
     transaction: Transaction,
     referenceTables: ReadonlySet<string>,
     sums: GroupSums,
   ) {
-    super(session, queue, transaction, referenceTables)
+    super(queue, transaction, referenceTables)
     this.#sums = sums
   }
 

@@ -78,6 +78,9 @@ function recordingDatabase(db: Database, tx: Tx, ddl: RunDdl, statements: string
 
 const recordRuns = (tx: Tx, statements: string[]): Tx => ({
   counterSlots: tx.counterSlots,
+  get writes() {
+    return tx.writes
+  },
   all: (statement) => tx.all(statement),
   get: (statement) => tx.get(statement),
   arrays: (statement) => tx.arrays(statement),

@@ -5,6 +5,7 @@
 import type pg from 'pg'
 import { COMMIT_POSITION, type CommitPosition } from './commit-position.ts'
 import { DurabilityLostError, UnreplicatedError } from './durability-errors.ts'
+import { isRolledBack, RolledBackError } from './rolled-back.ts'
 import { SYNCHRONOUS_STANDBYS } from './server-check.ts'
 import type { TableState } from './table-state.ts'
 
@@ -49,7 +50,9 @@ export async function commitReplicated(
       if (error.message.includes(UNLOGGED)) throw new DurabilityLostError('unlogged')
       throw error.message === TIMEOUT_TEXT ? new UnreplicatedError(error.message) : error
     })
-    commits?.note((results as unknown as pg.QueryResult[]).at(-1)!.rows[0])
+    const [, commit, position] = results as unknown as pg.QueryResult[]
+    if (isRolledBack('COMMIT', commit!)) throw new RolledBackError()
+    commits?.note(position!.rows[0])
   } finally {
     session.removeListener('notice', onNotice)
   }

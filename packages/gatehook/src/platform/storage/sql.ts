@@ -16,6 +16,14 @@ export const insertInto = (table: string, row: Row): Sql =>
 export const assignments = (cells: Row): Sql =>
   join(Object.entries(cells).map(([name, cell]) => sql`${raw(name)} = ${cell}`))
 
+const CHANGES = /\b(?:INSERT|UPDATE|DELETE|MERGE)\b/i
+
+/** Whether a statement is no query, or a query with changes in its WITH. */
+export const mayChange = ({ text }: Pick<Statement, 'text'>): boolean =>
+  !text.startsWith('SELECT') &&
+  !/^\s*SELECT\b/i.test(text) &&
+  !(/^\s*WITH\b/i.test(text) && !CHANGES.test(text))
+
 export type PreparedStatement = (values: readonly unknown[]) => Statement
 
 /**

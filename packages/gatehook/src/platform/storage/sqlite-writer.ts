@@ -203,7 +203,7 @@ export class WriteQueue {
         if (!connection.inTransaction)
           throw storageUnavailable('SQLite rolled the transaction back')
         if (isApplied) open.push(job)
-        else if (job.transaction.hasWritten && !hasSavepoints) return this.#retry(open)
+        else if (job.transaction.writes > 0 && !hasSavepoints) return this.#retry(open)
       }
       await connection.commit()
     } catch (error) {

@@ -20,7 +20,7 @@ import { createDelayedSync } from './delayed-sync.ts'
 import { createDiskFaults, type DiskFaults } from './disk-faults.ts'
 import { createLoopPauses, type LoopPauses } from './loop-pauses.ts'
 import { writeSetting } from './settings.ts'
-import { sql } from './sql.ts'
+import { mayChange, sql } from './sql.ts'
 import { type Checkpoints, createCheckpoints } from './sqlite-checkpoints.ts'
 import { type Connection, retryWhileBusy } from './sqlite-connection.ts'
 import {
@@ -86,6 +86,10 @@ class SqliteTx implements Tx {
     this.#uniques = (table) => uniqueIndexes(connection, table)
   }
 
+  get writes(): number {
+    return this.#transaction.writes
+  }
+
   async all<R extends Row>(statement: Statement): Promise<R[]> {
     return this.#performSoon(() => this.#connection.all(statement) as R[], statement)
   }
@@ -135,7 +139,7 @@ class SqliteTx implements Tx {
   }
 
   async ddl(sql: string): Promise<void> {
-    this.#transaction.hasWritten = true // statements before a failed one have taken effect
+    this.#transaction.writes++ // statements before a failed one have taken effect
     const uniques = (table: string) => [...this.#uniques(table), ...uniquesCreatedBy(sql, table)]
     this.#perform(() => this.#connection.exec(sql), undefined, uniques)
   }
@@ -151,7 +155,7 @@ class SqliteTx implements Tx {
     this.#transaction.requireUsable()
     try {
       const result = body()
-      if (!query?.sql.startsWith('SELECT')) this.#transaction.hasWritten = true
+      if (!query || mayChange(query)) this.#transaction.writes++
       return result
     } catch (error) {
       // SQLite has undone the changes of the failed statement.

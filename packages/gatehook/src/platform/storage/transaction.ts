@@ -9,8 +9,8 @@ import type { Log } from '../../kernel/log.ts'
 /** The state of one transaction from its first statement to its end. */
 export class Transaction {
   isOpen = true
-  /** Whether a statement has changed rows, or may have. */
-  hasWritten = false
+  /** The number of statements that have changed rows, or may have. */
+  writes = 0
   readonly afterCommit: (() => void)[] = []
   /** Uses of the handle: statements, savepoints, actions after the commit. */
   uses = 0
@@ -22,9 +22,14 @@ export class Transaction {
 
   /** Throws when the transaction has ended, or when one of its statements has failed. */
   requireUsable(): void {
-    if (!this.isOpen) throw new Error('bug: this transaction has ended; its handle is invalid')
+    this.requireOpen()
     if (this.#failed) throw this.#failed.error
     this.uses++
+  }
+
+  /** Throws when the transaction has ended. */
+  requireOpen(): void {
+    if (!this.isOpen) throw new Error('bug: this transaction has ended; its handle is invalid')
   }
 
   /** Records the error of the first failed statement, and returns `error`. */
@@ -105,7 +110,10 @@ export interface Savepoint {
   readonly rollBack: () => Promise<unknown> | unknown
 }
 
-/** Runs `change` in a savepoint; an exception undoes its changes and `afterCommit` actions. */
+/**
+ * Runs `change` in a savepoint; an exception undoes its changes and `afterCommit` actions. Code can
+ * go on when its transaction has ended: the connection then has the transaction of others.
+ */
 export async function runInSavepoint<T>(
   transaction: Transaction,
   savepoint: Savepoint,
@@ -116,9 +124,11 @@ export async function runInSavepoint<T>(
   await savepoint.set()
   try {
     const value = await change()
+    transaction.requireOpen()
     if (transaction.isSound) await savepoint.release()
     return value
   } catch (error) {
+    if (!transaction.isOpen) throw error
     try {
       await savepoint.rollBack()
     } catch {
