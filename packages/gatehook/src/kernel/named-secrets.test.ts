@@ -121,3 +121,32 @@ test('words that only resemble the name of a secret keep their values', () => {
   const headers = { 'idempotency-key': 'a', 'x-request-id': 'a', 'www-authenticate': 'a' }
   assert.deepEqual(redactHeaders(headers, secretFields), headers)
 })
+
+test('the values after more names than are examined are hidden, however they are written', () => {
+  for (const filler of ['=', '[=', '&=', '.=', 'a[=', 'É[x].=', 'a,b=', '%5B%3D', 'n=1&']) {
+    const names = filler.repeat(20_000)
+    for (const text of [`/a?${names}&password=${CANARY}`, `/a?password=${CANARY}&${names}`]) {
+      const redacted = redactUrl(text, secretFields)
+      assert.ok(!redacted.includes(CANARY), filler)
+    }
+  }
+  const ordinary = Array.from({ length: 60 }, (_, n) => `metadata[name_${n}][in]=${n}`).join('&')
+  assert.equal(redactUrl(`/a?${ordinary}`, secretFields), `/a?${ordinary}`)
+})
+
+test('a text examines a bounded number of names', () => {
+  let reads = 0
+  const counted = new Set(['door_code'])
+  const has = counted.has.bind(counted)
+  for (const filler of ['=', '[=', '&=', 'a[b.c]=']) {
+    reads = 0
+    const fields = new Proxy(counted, {
+      get: (target, name) => {
+        reads += 1
+        return name === 'has' ? has : Reflect.get(target, name).bind?.(target)
+      },
+    })
+    withoutSecretValues(filler.repeat(20_000), fields)
+    assert.ok(reads <= 600, `${filler}: ${reads}`)
+  }
+})

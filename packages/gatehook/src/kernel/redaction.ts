@@ -10,6 +10,8 @@ import { isKeyMember, isSecretName } from './named-secrets.ts'
 /** Characters of headers, and of a body, that the log stores. */
 const EXCERPT_CHARACTERS = 4096
 const HEADER_VALUE_CHARACTERS = 512
+/** Longer values end before they are redacted: a credential of the excerpt is whole. */
+const READ_CHARACTERS = 2 * HEADER_VALUE_CHARACTERS
 const TEXT_CHARACTERS = 512
 const DEPTH_MAX = 8
 
@@ -33,7 +35,11 @@ export function redactHeaders(
   for (const name in headers) {
     const value = headers[name]
     if (value === undefined) continue
-    const text = redactHeader(name.toLowerCase(), String(value), secretFields)
+    const text = redactHeader(
+      name.toLowerCase(),
+      String(value).slice(0, READ_CHARACTERS),
+      secretFields,
+    )
     const excerpt = text.slice(0, HEADER_VALUE_CHARACTERS)
     left -= name.length + excerpt.length
     if (left < 0) break

@@ -216,3 +216,12 @@ test('any message is answered, and no tool breaks', async (t) => {
   })
   await fc.assert(calls)
 })
+
+eachService('a URL that would be too long is refused before it is written', async ({ post }) => {
+  const tool = toolsOf((body, headers) => post('/mcp', body, headers))
+  for (const filler of ['x', '[=', '€']) {
+    const parameters = { status: filler.repeat(100_000) }
+    const { value } = await tool('read_operation', { operation: 'list_orders', parameters })
+    assert.equal(value.error, 'uri_too_long', JSON.stringify(value).slice(0, 200))
+  }
+})

@@ -4,6 +4,7 @@
  * has its own line in the request log. Its response is read up to a bound.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Failure } from '../../kernel/failure.ts'
 import type { Call } from './call.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -39,9 +40,11 @@ export type InnerListener = (
   response: ServerResponse,
 ) => Exchange
 
+/** Creates the sender. Throws `uri_too_long` for a URL that the server refuses as well. */
 export const createInnerSender =
-  (listen: InnerListener): SendInner =>
+  (listen: InnerListener, urlBytes: number): SendInner =>
   async (outer, { route, body, maxBytes, ...request }) => {
+    if (request.url.length > urlBytes) throw new Failure('uri_too_long')
     const { inject } = await import('light-my-request')
     let exchange: Exchange | undefined
     const reply = await inject(

@@ -255,7 +255,7 @@ function operate(
       const { inject } = await import('light-my-request') // most processes never need it
       return inject(listener, call)
     },
-    sendInner: createInnerSender(options.listenInner),
+    sendInner: createInnerSender(options.listenInner, context.limits.urlBytes),
     adopt(request, response, mounted) {
       adoptRequest(request, mounted)
       requests.adopt(request, response)
