@@ -149,6 +149,75 @@ eachService(
   POST_OFFICE,
 )
 
+const loads = resource('loads', {
+  fields: {
+    id: f.id(),
+    weight: f.int(),
+    count: f.int(),
+    note: f.string().default('{}'),
+    total: f.derived(f.int(), 'weight * count'),
+    share: f.derived(f.int(), 'weight / count'),
+    code: f.derived(f.string().nullable(), {
+      sqlite: 'json(note)',
+      postgres: 'note::json::text',
+    }),
+  },
+  list: { filter: [], sort: ['share'] },
+  access,
+  events: ['load.created', 'load.updated'],
+  batch: true,
+})
+
+eachService(
+  'a write whose derived value cannot be computed is rejected with the fields that it reads',
+  async ({ get, post, patch }) => {
+    const url = '/api/v1/loads'
+    assert.equal((await post(url, { weight: 6, count: 3 })).status, 201)
+    const max = Number.MAX_SAFE_INTEGER
+    for (const [weight, count] of [
+      [max, max],
+      [max, 2],
+      [-max, 2],
+      [1, 0],
+    ] as const) {
+      for (const reply of [
+        await post(url, { weight, count }),
+        await patch(`${url}/1`, { weight, count }),
+      ]) {
+        const source = `${weight} and ${count}: ${reply.text}`
+        assert.equal(reply.status, 422, source)
+        const pointers = reply.body.errors.map(({ pointer }: { pointer: string }) => pointer)
+        for (const name of ['/weight', '/count']) assert.ok(pointers.includes(name), source)
+      }
+    }
+    assert.equal((await post(url, { weight: 1, count: 1, note: '{' })).status, 422)
+    const items = [
+      { weight: max, count: 2 },
+      { weight: 8, count: 2 },
+    ]
+    const batch = await post(`${url}/batch`, { atomic: false, items })
+    assert.deepEqual(
+      batch.body.items.map(({ status }: { status: number }) => status),
+      [422, 201],
+    )
+    const { data } = (await get(`${url}?sort=share`)).body
+    assert.deepEqual(
+      data.map((load: { total: number; share: number }) => [load.total, load.share]),
+      [
+        [18, 2],
+        [16, 4],
+      ],
+    )
+  },
+  {
+    service: service({
+      name: 'depot',
+      versions: { v1: { released: '2025-01-01' } },
+      resources: [loads],
+    }),
+  },
+)
+
 const declare = (field: unknown, list: readonly string[] = [], more: object = {}) =>
   service({
     name: 'things',

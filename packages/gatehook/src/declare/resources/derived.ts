@@ -10,7 +10,9 @@ import {
   boundedText,
   castNumber,
   type DatabaseName,
+  exactInteger,
   integerType,
+  isUncomputable,
   textFor,
 } from '../../platform/storage/expressions.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
@@ -42,7 +44,8 @@ export function derivedSql(spec: FieldSpec, database: DatabaseName): string {
   const { expression } = fieldKindOf(spec)
   if (expression) return expression(text, integerType(database))
   const type = columnType(spec)
-  if (type !== 'text') return castNumber(database, text, type === 'real' ? 'real' : 'int')
+  if (type === 'int') return exactInteger(database, text)
+  if (type === 'real') return castNumber(database, text, 'real')
   // An index has keys of a bounded size.
   return boundedText(database, text, spec.max ?? DEFAULT_TEXT_MAX)
 }
@@ -110,13 +113,14 @@ export function derivedRefresher(
   const { name, fields } = definition
   const derived = derivedFields(fields)
   if (derived.length === 0) return undefined
+  const compute = derivedComputation(definition)
   const textFor = (database: DatabaseName) =>
     `SELECT ${selectTerms(derived, database)} FROM ${name} WHERE scope = ? AND id = ?`
   const select = prepareStatement(textFor('postgres'), textFor('sqlite'))
   const computeReads = rowComputer(definition, false)
   const check = derivedValueCheck(definition, derived)
   return async (tx, scope, row) => {
-    const [cells] = await tx.arrays(select([scope, row.id]))
+    const [cells] = await compute(() => tx.arrays(select([scope, row.id])))
     if (!cells) return
     const before = { ...row }
     for (const [at, [field, spec]] of derived.entries()) {
@@ -131,6 +135,32 @@ function rowValueOf(spec: FieldSpec, cell: Value): unknown {
   const { cell: form } = formOf(spec)
   return form && cell !== null ? form.from(cell) : cell
 }
+
+/**
+ * Returns the function that runs a statement with a new row. It throws `validation_failed`, with
+ * the fields that clients write, if the database cannot compute one of the derived values.
+ */
+export function derivedComputation(
+  definition: ResourceDefinition,
+): <T>(statement: () => Promise<T>) => Promise<T> {
+  const derived = derivedFields(definition.fields)
+  if (derived.length === 0) return (statement) => statement()
+  return async (statement) => {
+    try {
+      return await statement()
+    } catch (error) {
+      if (!isUncomputable(error)) throw error
+      const code = 'invalid_value'
+      const message = 'is part of a value that cannot be computed'
+      const inputs = new Set(derived.flatMap(([, spec]) => inputsOf(spec, definition)))
+      throw validationFailure([...inputs].map((name) => ({ pointer: `/${name}`, code, message })))
+    }
+  }
+}
+
+/** Returns the fields that clients write and an expression reads. */
+const inputsOf = (spec: FieldSpec, definition: ResourceDefinition): string[] =>
+  columnsRead(spec, definition).filter((name) => definition.fields[name]!.write !== 'never')
 
 /** Returns the names of the columns that an expression may read: its words outside of literals. */
 function columnsRead({ derived }: FieldSpec, { fields }: ResourceDefinition): string[] {
@@ -147,9 +177,8 @@ function derivedValueCheck(
   definition: ResourceDefinition,
   derived: readonly (readonly [name: string, spec: FieldSpec])[],
 ): (before: AnyRow, after: AnyRow) => void {
-  const { fields } = definition
   const readers = derived.map(([field, spec]) => {
-    const inputs = columnsRead(spec, definition).filter((name) => fields[name]!.write !== 'never')
+    const inputs = inputsOf(spec, definition)
     const members = { [field]: { ...spec, write: 'optional' as const } }
     return { field, spec, inputs, read: createObjectReader({ members }) }
   })

@@ -14,7 +14,7 @@ import {
 import { ownerCondition } from '../../protocol/lists/collection.ts'
 import type { RowScope } from '../../protocol/lists/page.ts'
 import { columnFields, tableFields } from './computed.ts'
-import { selectTerms } from './derived.ts'
+import { derivedComputation, selectTerms } from './derived.ts'
 import { comparedName, foldCell, foldedColumns } from './folded-columns.ts'
 import { ownerPathOf } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -103,6 +103,7 @@ export function createRowStore(
   // The texts differ by declared names only.
   const updateOf = createStatementCache()
   const lockCells = cellLocker(names)
+  const compute = derivedComputation(definition)
   return {
     find: async (reader, reach, id) => (await reader.arrays(select(reach, id)))[0],
     findUnique: uniqueFinder(definition, (where) => prepareSelection(`${where}${isLive}`)),
@@ -119,8 +120,8 @@ export function createRowStore(
       const values = cellsOf(insertedNames, row)
       budgetOf(tx).charge({ bytes: bytesOfValues(values) })
       const statement = insert([scope, ...values])
-      if (hasIntegerIds) return tx.insert(statement)
-      await tx.run(statement).then(requireOne)
+      if (hasIntegerIds) return compute(() => tx.insert(statement))
+      await compute(() => tx.run(statement)).then(requireOne)
       return row.id as string
     },
     async update(tx, scope, id, changed) {
@@ -131,7 +132,7 @@ export function createRowStore(
       })
       const values = cellsOf(written, changed)
       budgetOf(tx).charge({ rows: 1, bytes: bytesOfValues(values) })
-      await tx.run(statement([...values, scope, id])).then(requireOne)
+      await compute(() => tx.run(statement([...values, scope, id]))).then(requireOne)
     },
     async remove(tx, scope, id) {
       budgetOf(tx).charge({ rows: 1 })

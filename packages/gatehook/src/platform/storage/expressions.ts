@@ -2,7 +2,13 @@
  * SQL whose text differs between the databases: values of a type, items of a JSON list, and texts
  * that a declaration has for each database. Pure.
  */
+import { Failure } from '../../kernel/failure.ts'
 import type { Database } from './database.ts'
+
+/** The class of the states of PostgreSQL: division by zero, out of range, no JSON. */
+const DATA_EXCEPTION = '22'
+/** A function that rejects its argument. */
+const SQLITE_ERROR = 1
 
 export type DatabaseName = Database['name']
 
@@ -22,6 +28,21 @@ export const integerType = (database: DatabaseName): string => numberTypes[datab
 
 export const castNumber = (database: DatabaseName, sql: string, type: 'int' | 'real'): string =>
   `CAST((${sql}) AS ${numberTypes[database][type]})`
+
+/** Returns an integer that JSON has exactly, and null for another one. */
+export function exactInteger(database: DatabaseName, sql: string): string {
+  const integer = castNumber(database, sql, 'int')
+  const { MAX_SAFE_INTEGER: max, MIN_SAFE_INTEGER: min } = Number
+  const type = integerType(database)
+  return `CAST(CASE WHEN ${integer} BETWEEN ${min} AND ${max} THEN ${integer} END AS ${type})`
+}
+
+/** Whether a statement failed because an expression has no value for a row: `1 / 0`. */
+export function isUncomputable(error: unknown): boolean {
+  const cause = error instanceof Failure ? error.detail : error
+  const { code, errcode } = (cause ?? {}) as { code?: string; errcode?: number }
+  return code?.startsWith(DATA_EXCEPTION) || errcode === SQLITE_ERROR
+}
 
 /** Returns an expression as a text of at most `max` characters, which compares by bytes. */
 export function boundedText(database: DatabaseName, sql: string, max: number): string {
