@@ -107,7 +107,9 @@ export const operatorAdvice: Readonly<Record<FailureCode, OperatorAdvice>> = {
   ),
   precondition_failed: help('The row changed after the caller had read it.', 'open_object'),
   payload_too_large: caller('its body is larger than the limit.'),
-  change_too_large: caller('one change writes at most 5,000 rows and events; `message` has more.'),
+  change_too_large: caller(
+    'one change writes at most 5,000 rows, events and jobs; `message` has more.',
+  ),
   uri_too_long: caller('its URL is longer than the limit.'),
   unsupported_media_type: caller('the path does not accept the media type of the body.'),
   misdirected_request: help('The host is not of this service. GATEHOOK_PUBLIC_URL names it.'),

@@ -1,10 +1,10 @@
 /**
- * §11.5: one change writes at most 5,000 rows and events, 20,000 rows of words and 8 MiB, else it
+ * §11.5: one change writes at most 5,000 rows, events and jobs, 20,000 rows of words and 8 MiB, else it
  * is 413 `change_too_large` and has no effect: every way to write, with and without a dry run.
  */
 import assert from 'node:assert/strict'
 import { eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
-import { event, f, fields, resource, service } from '../../src/gatehook.ts'
+import { event, f, fields, job, resource, service } from '../../src/gatehook.ts'
 import { CHANGE_BOUNDS } from '../../src/platform/storage/change-budget.ts'
 import type { Tx } from '../../src/platform/storage/database.ts'
 import { fill, run, testScope } from '../lists/rows.ts'
@@ -52,11 +52,16 @@ const notes = resource('notes', {
 const resources = [folders, papers, cards, marks, boxes, sheets, notes]
 const longText = () => f.string().max(65_536)
 const written = event('paper.written', fields({ a: longText(), b: longText(), c: longText() }))
+const print = job('print', { a: longText() })
 const loops = {
   create: (tx) => tx.create(papers, large),
   update: (tx, n) => tx.update(papers, 1_001 + n, large),
   remove: (tx, n) => tx.remove(papers, 1_001 + n),
   emit: (tx) => tx.emit(written, large),
+  async enqueue(tx, n) {
+    if (n === 0) await tx.create(cards, {})
+    await tx.enqueue(print, { a: LONG })
+  },
   // biome-ignore lint/suspicious/noExplicitAny: the type of ServiceTx depends on the service
 } satisfies Record<string, (tx: any, n: number) => Promise<unknown>>
 
@@ -90,6 +95,7 @@ const office = service({
       return { body: { text: 'x'.repeat(input.count) } }
     },
   })
+  .job(print, () => {})
 
 const DRY = { prefer: 'dry-run' }
 const wordsOf = (item: number) => Array.from({ length: 1_000 }, (_, n) => `w${item}x${n}`).join(' ')
@@ -163,6 +169,7 @@ const kinds: Readonly<Record<string, Kind>> = {
       ['update', 15, 23],
       ['remove', 20, 23],
       ['emit', 44, 45],
+      ['enqueue', 130, 140],
     ].map(([kind, fits, exceeds]) => [
       `own code: ${kind}`,
       {

@@ -21,7 +21,12 @@ const rooms = resource('rooms', {
   },
   events: ['room.created', 'room.updated', 'room.deleted'],
   batch: true,
-}).action('shut', { scope: 'rooms:write', from: ['open'], to: 'shut', emits: 'room.shut' })
+})
+  .rule('create', async ({ tx, after }) => {
+    if (!after.name.startsWith('twin')) return
+    for (const name of [`of ${after.name}`, 'shared']) await tx.create(rooms, { name })
+  })
+  .action('shut', { scope: 'rooms:write', from: ['open'], to: 'shut', emits: 'room.shut' })
 const house = {
   env: { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' },
   service: service({
@@ -190,6 +195,27 @@ eachService(
     assert.equal((await app.get(path, { prefer: 'dry-run' })).status, 200)
     const { body: customers } = await admin.get('/admin/customers')
     assert.ok(!customers.data.some(({ name }: { name: string }) => name === 'Other'))
+  },
+  house,
+)
+
+eachService(
+  'an item that a batch refuses has no event in the report',
+  async ({ post }) => {
+    await post('/api/v1/rooms', { name: 'taken' })
+    const items = ['a', 'twin a', 'twin b', 'taken'].map((name) => ({ name }))
+    const body = { atomic: false, items }
+    const report = (await post('/api/v1/rooms/batch', body, dry)).body
+    assert.deepEqual(
+      report.items.map(({ status }: { status: number }) => status),
+      [201, 201, 409, 409],
+    )
+    assert.equal(report._dry_run.events.length, 4)
+    const real = (await post('/api/v1/rooms/batch', body)).body
+    assert.deepEqual(
+      real.items.map(({ status }: { status: number }) => status),
+      [201, 201, 409, 409],
+    )
   },
   house,
 )

@@ -39,7 +39,7 @@ test('each rendered event of a dry run is counted, and a turn of others is await
     {
       catalog: { render },
       types: types as never,
-      perform: async (_call, change) => change({} as Tx),
+      perform: async (_call, change) => change({ attempt: async () => {} } as unknown as Tx),
     },
     { hasParameter: false },
   )

@@ -2,6 +2,7 @@
 
 import { isInstantMs } from '../../kernel/time.ts'
 import type { EnqueueJob } from '../../platform/jobs/queue.ts'
+import { budgetOf } from '../../platform/storage/change-budget.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import type { EnqueueOwnJob } from './catalog-entry.ts'
 import type { JobDefinition } from './job.ts'
@@ -50,6 +51,8 @@ export function createOwnEnqueue(
       throw new Error(`tx.enqueue(${name}): runAt is an instant up to the year 9999`)
     }
     const job = { kind: 'job', name, scope, subject } as const
-    return enqueue(tx, { ...job, input: codec.encode(input), runAt: atMs })
+    const text = codec.encode(input)
+    budgetOf(tx).charge({ rows: 1, bytes: Buffer.byteLength(text) })
+    return enqueue(tx, { ...job, input: text, runAt: atMs })
   }
 }

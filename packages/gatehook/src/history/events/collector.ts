@@ -8,11 +8,24 @@ interface CollectingTx extends Tx {
   [COLLECTOR]?: StoredEvent[]
 }
 
-/** Returns a list to which the recorder adds each further event of the transaction. */
+/**
+ * Returns a list to which the recorder adds each further event of the transaction. A savepoint that
+ * is rolled back takes its events from the list.
+ */
 export function collectEvents(tx: Tx): readonly StoredEvent[] {
   const events: StoredEvent[] = []
   const collecting: CollectingTx = tx
+  const attempt = tx.attempt.bind(tx)
   collecting[COLLECTOR] = events
+  collecting.attempt = async (change) => {
+    const { length } = events
+    try {
+      return await attempt(change)
+    } catch (error) {
+      events.length = length
+      throw error
+    }
+  }
   return events
 }
 

@@ -9,7 +9,7 @@ import type { Tx } from './database.ts'
 
 /** Work of a change. */
 export interface ChangeCost {
-  /** Rows of resources, and events. */
+  /** Rows of resources, events, and jobs of own code. */
   readonly rows?: number
   /** Deliveries of events: each event has one for each registration that receives it. */
   readonly deliveries?: number
@@ -31,7 +31,7 @@ export const CHANGE_BOUNDS = {
 const LARGE_PART = 0.1
 
 const UNITS = {
-  rows: '5,000 rows and events',
+  rows: '5,000 rows, events and jobs',
   deliveries: '20,000 deliveries of webhooks',
   words: '20,000 rows of words for the search',
   bytes: '8 MiB',
