@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import type { Catalog } from '../declare/resources/catalog.ts'
 import { listEventHandlers } from '../declare/resources/job-handlers.ts'
-import type { EventAccess } from '../history/events/event-access.ts'
+import type { Coverage, EventAccess } from '../history/events/event-access.ts'
 import type { AttemptReport } from '../outbound/deliveries/attempt-feed.ts'
 import { createDeliveries, type Deliveries } from '../outbound/deliveries/deliveries.ts'
 import { webhookMetrics } from '../outbound/deliveries/metrics.ts'
@@ -71,10 +71,10 @@ export function assembleDeliveries(
 }
 
 /** Returns the rules of §9.14 as plain values, which the engine's thread can receive. */
-const coverageOf = ({ collections, coveredBy }: EventAccess) =>
+const coverageOf = ({ collections, coveredBy }: EventAccess): Readonly<Record<string, Coverage>> =>
   Object.fromEntries(
     [...collections.keys()].flatMap((type) => {
-      const scopes = coveredBy(type)
-      return scopes ? [[type, scopes]] : []
+      const coverage = coveredBy(type)
+      return coverage ? [[type, coverage]] : []
     }),
   )

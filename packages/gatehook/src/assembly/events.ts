@@ -4,7 +4,6 @@ import { type Catalog, createCatalog, newestVersion } from '../declare/resources
 import { listAllEventTypes, postedEventTypes } from '../declare/resources/event-type-list.ts'
 import { createEventTypes, type ServiceEventTypes } from '../declare/resources/event-types.ts'
 import { listEventHandlers } from '../declare/resources/job-handlers.ts'
-import { readableTypes } from '../history/events/event-access.ts'
 import { createFeed, unorderedClock } from '../history/events/feed.ts'
 import { noteRecentEvents } from '../history/events/lost-events.ts'
 import { eventOperations } from '../history/events/operations.ts'
@@ -125,7 +124,7 @@ export function assembleEventRoutes(
     types: listAllEventTypes(service),
     external: postedEventTypes(service),
   })
-  const readable = (principal: Principal) => readableTypes(types, principal)
+  const readable = (principal: Principal) => types.readableTypes(principal)
   const { mayRecordLate, ...emissions } = assembleEmissions(foundation, {
     catalog,
     record,

@@ -13,7 +13,7 @@ import type { WakeDeliveries } from '../outbound/deliveries/wake-up.ts'
 export interface LateCalls {
   /** Returns an object of an event as JSON text in the shape of a version. */
   readonly renderObject: RenderObject
-  /** Returns the scopes, one of which a registration needs for the type; undefined: none. */
+  /** Returns the scopes that cover a type; undefined: no scope is required. */
   readonly coveredBy: ServiceEventTypes['coveredBy']
   /** Returns the version that serves registrations pinned to `version` now (§9.11). */
   livingVersion(version: string): string

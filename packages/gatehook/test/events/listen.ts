@@ -21,15 +21,22 @@ export interface EventReader {
 export async function listen(
   t: TestContext,
   url: string,
-  key: string,
-  options: { readonly path?: string; readonly after?: string; readonly query?: string } = {},
+  key: string | undefined,
+  options: {
+    readonly path?: string
+    readonly after?: string
+    readonly query?: string
+    /** Further headers, such as another credential. */
+    readonly headers?: Readonly<Record<string, string>>
+  } = {},
 ): Promise<EventReader> {
   const closing = new AbortController()
   onEnd(t, () => closing.abort())
   const response = await fetch(`${url}${options.path ?? '/events/stream'}${options.query ?? ''}`, {
     headers: {
-      'x-api-key': key,
+      ...(key !== undefined && { 'x-api-key': key }),
       accept: 'text/event-stream',
+      ...options.headers,
       ...(options.after !== undefined && { 'last-event-id': options.after }),
     },
     signal: closing.signal,

@@ -5,7 +5,6 @@
 
 import { collectEvents } from '../../history/events/collector.ts'
 import type { StoredEvent } from '../../history/events/event.ts'
-import { readableTypes } from '../../history/events/event-access.ts'
 import { holdsScope } from '../../identity/access/scopes.ts'
 import { readDeliveriesOfEvent } from '../../outbound/deliveries/log-store.ts'
 import type { Tx } from '../../platform/storage/database.ts'
@@ -69,7 +68,7 @@ async function describeEffects(
   { catalog, types }: Omit<DryRunDeps, 'perform'>,
 ): Promise<string> {
   const principal = call.principal!
-  const readable = readableTypes(types, principal)
+  const readable = types.readableTypes(principal)
   const visible = events.filter(({ type }) => readable?.includes(type) ?? true)
   const hasDeliveries = principal.kind !== 'person' && holdsScope(principal, DELIVERY_SCOPE)
   const eventTexts: string[] = []

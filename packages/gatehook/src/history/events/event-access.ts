@@ -1,6 +1,7 @@
 /**
- * Which scopes let a credential read the events of a type (§9.1, §9.14). The rules come from the
- * declaration; registrations, lists, streams and the outbox apply the same ones. Pure.
+ * Which events a caller, or the maker of a registration, reads (§9.1, §9.14). The rules come from
+ * the declaration; registrations, lists, streams and the outbox apply the same ones. The rule of a
+ * type decides, by the kind of the reader: another type may have a scope of the same name. Pure.
  */
 import type { Principal } from '../../kernel/principal.ts'
 import { matchesAny } from './event-pattern.ts'
@@ -19,34 +20,59 @@ export interface EventRule {
   readonly agents: boolean
 }
 
-/** Scopes that cover event types; a registration stores them, a caller holds them. */
-type ReadScopes = ReadonlySet<string>
+/** A caller, or the maker of a registration with the scopes that it stores. */
+export type EventReader = Pick<Principal, 'kind' | 'scopes' | 'isAgent'>
+
+/** The scopes each of which covers a type: for persons, and for those who act for the customer. */
+export type Coverage = Readonly<Record<'person' | 'customer', readonly string[]>>
+
+const scopesFor = (coverage: Coverage, { kind }: Pick<EventReader, 'kind'>) =>
+  coverage[kind === 'person' ? 'person' : 'customer']
+
+/** @param coverage undefined: no scope is required */
+export const isCovered = (coverage: Coverage | undefined, reader: EventReader): boolean =>
+  coverage === undefined || scopesFor(coverage, reader).some((scope) => reader.scopes.has(scope))
+
+/** Returns the maker of a registration by the columns of its row. */
+export const makerAsReader = (row: {
+  /** The person that created it; null for any other creator. */
+  readonly subject: string | null
+  /** As JSON. */
+  readonly scopes: string
+}): EventReader => ({
+  kind: row.subject === null ? 'key' : 'person',
+  scopes: new Set(JSON.parse(row.scopes) as string[]),
+})
 
 export interface EventAccess {
   /** Every declared type, and the collection of its objects; undefined: none. */
   readonly collections: ReadonlyMap<string, string | undefined>
   /** Returns the scope that a caller without access to the type lacks. */
   scopeOf(type: string, kind?: Principal['kind']): string
-  /** Returns the scopes of a principal that cover event types. */
-  readScopesOf(principal: Pick<Principal, 'kind' | 'scopes'>): ReadScopes
-  /** Returns the scopes each of which covers the type; undefined: no scope is required. */
-  coveredBy(type: string, collection?: string | null): readonly string[] | undefined
-  covers(scopes: ReadScopes, type: string, collection?: string | null): boolean
-  /** Returns the declared types that the scopes cover; undefined: all of them. */
-  readableTypes(scopes: ReadScopes, isAgent?: boolean): readonly string[] | undefined
-  /** Returns the first pattern of which the scopes cover no type. */
-  uncoveredPattern(scopes: ReadScopes, patterns: readonly string[]): string | undefined
-  /** Returns the declared types that patterns name and the scopes do not cover. */
-  unreadable(scopes: ReadScopes, patterns: readonly string[]): readonly string[]
-  /** Returns the first type that a registration receives and `scopes` do not cover. */
-  beyond(
-    scopes: ReadScopes,
-    registrationScopes: ReadScopes,
-    patterns: readonly string[],
-  ): string | undefined
+  /** Returns the scopes of a reader that cover event types, for its registrations. */
+  readScopesOf(reader: EventReader): ReadonlySet<string>
+  /** Returns the scopes that cover a type; undefined: no scope is required. */
+  coveredBy(type: string, collection?: string | null): Coverage | undefined
+  covers(reader: EventReader, type: string, collection?: string | null): boolean
+  /** Returns the types that the reader may read; undefined: all, also undeclared ones. */
+  readableTypes(reader: EventReader): readonly string[] | undefined
+  /** Returns the first pattern of which the reader may read no type. */
+  uncoveredPattern(reader: EventReader, patterns: readonly string[]): string | undefined
+  /** Returns the declared types that patterns name and the reader may not read. */
+  unreadable(reader: EventReader, patterns: readonly string[]): readonly string[]
+  /** Returns the first type that a registration receives and the reader may not read. */
+  beyond(reader: EventReader, maker: EventReader, patterns: readonly string[]): string | undefined
 }
 
 const UNDECLARED: EventRule = { collection: undefined, scope: ADMIN, owned: false, agents: true }
+
+function coverageOf({ collection, scope, owned }: EventRule): Coverage | undefined {
+  if (scope === undefined) return undefined
+  const customer = [scope, ADMIN]
+  if (collection === undefined) return { person: customer, customer }
+  const all = `${collection}:all`
+  return { person: owned ? [all, ADMIN] : [scope, all, ADMIN], customer }
+}
 
 export function createEventAccess(rules: ReadonlyMap<string, EventRule>): EventAccess {
   const byCollection = new Map(
@@ -56,13 +82,14 @@ export function createEventAccess(rules: ReadonlyMap<string, EventRule>): EventA
   )
   const ruleOf = (type: string, collection?: string | null): EventRule =>
     rules.get(type) ?? byCollection.get(collection ?? '') ?? UNDECLARED
+  const coverages = new Map([...rules.values()].map((rule) => [rule, coverageOf(rule)]))
+  const undeclared = coverageOf(UNDECLARED)
   const coveredBy: EventAccess['coveredBy'] = (type, from) => {
-    const { collection, scope } = ruleOf(type, from)
-    if (scope === undefined) return undefined
-    return collection === undefined ? [scope, ADMIN] : [scope, `${collection}:all`, ADMIN]
+    const rule = ruleOf(type, from)
+    return rule === UNDECLARED ? undeclared : coverages.get(rule)
   }
-  const covers: EventAccess['covers'] = (scopes, type, collection) =>
-    coveredBy(type, collection)?.some((scope) => scopes.has(scope)) ?? true
+  const covers: EventAccess['covers'] = (reader, type, collection) =>
+    isCovered(coveredBy(type, collection), reader)
   const types = [...rules.keys()]
   return {
     collections: new Map([...rules].map(([type, { collection }]) => [type, collection])),
@@ -72,40 +99,32 @@ export function createEventAccess(rules: ReadonlyMap<string, EventRule>): EventA
       const { collection, scope, owned } = ruleOf(type)
       return kind === 'person' && owned ? `${collection}:all` : (scope ?? ADMIN)
     },
-    readScopesOf({ kind, scopes }) {
-      const held = new Set<string>()
-      if (scopes.has(ADMIN)) held.add(ADMIN)
-      for (const { collection, scope, owned } of rules.values()) {
-        const all = `${collection}:all`
-        if (kind === 'person' && scopes.has(all)) held.add(all)
-        if (scope === undefined || (kind === 'person' && owned && !scopes.has(ADMIN))) continue
-        if (scopes.has(scope) || scopes.has(ADMIN)) held.add(scope)
-      }
-      return new Set([...held].sort())
-    },
-    readableTypes(scopes, isAgent = false) {
-      const readable = types.filter(
-        (type) => covers(scopes, type) && (!isAgent || ruleOf(type).agents),
+    readScopesOf(reader) {
+      const { scopes } = reader
+      const covering = [...coverages.values()].flatMap((coverage) =>
+        coverage === undefined ? [] : scopesFor(coverage, reader),
       )
-      return readable.length === types.length ? undefined : readable
+      const held = covering.filter((scope) => scopes.has(scope) || scopes.has(ADMIN))
+      return new Set(held.sort())
     },
-    uncoveredPattern: (scopes, patterns) =>
+    readableTypes(reader) {
+      const readable = types.filter(
+        (type) => covers(reader, type) && (!reader.isAgent || ruleOf(type).agents),
+      )
+      const readsAll = readable.length === types.length
+      return readsAll && (reader.kind !== 'person' || reader.scopes.has(ADMIN))
+        ? undefined
+        : readable
+    },
+    uncoveredPattern: (reader, patterns) =>
       patterns.find(
-        (pattern) => !types.some((type) => matchesAny([pattern], type) && covers(scopes, type)),
+        (pattern) => !types.some((type) => matchesAny([pattern], type) && covers(reader, type)),
       ),
-    unreadable: (scopes, patterns) =>
-      types.filter((type) => matchesAny(patterns, type) && !covers(scopes, type)),
-    beyond: (scopes, registrationScopes, patterns) =>
+    unreadable: (reader, patterns) =>
+      types.filter((type) => matchesAny(patterns, type) && !covers(reader, type)),
+    beyond: (reader, maker, patterns) =>
       types.find(
-        (type) =>
-          matchesAny(patterns, type) && covers(registrationScopes, type) && !covers(scopes, type),
+        (type) => matchesAny(patterns, type) && covers(maker, type) && !covers(reader, type),
       ),
   }
 }
-
-/** Returns the types that a principal may read; undefined: all, also undeclared ones. */
-export const readableTypes = (
-  access: EventAccess,
-  principal: Pick<Principal, 'kind' | 'scopes' | 'isAgent'>,
-): readonly string[] | undefined =>
-  access.readableTypes(access.readScopesOf(principal), principal.isAgent)

@@ -4,6 +4,7 @@
  */
 
 import { webhookDisabled } from '../../history/events/engine-types.ts'
+import { type Coverage, isCovered, makerAsReader } from '../../history/events/event-access.ts'
 import type { RecordEvent } from '../../history/events/store.ts'
 import { customerOfScope } from '../../identity/access/customer-reader.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
@@ -46,13 +47,13 @@ interface EngineStoreDeps {
   readonly log: Log
   /** Records `webhook.disabled`. */
   readonly record: RecordEvent
-  /** Scopes each of which lets a registration receive the type; undefined: none is required. */
-  readonly coveredBy: (type: string) => readonly string[] | undefined
+  /** Returns the scopes that cover a type; undefined: no scope is required. */
+  readonly coveredBy: (type: string) => Coverage | undefined
 }
 
 const selectRegistration = `SELECT w.id, w.scope, w.url, w.active, w.deleted_at, w.revision,
     w.first_failure_at, w.last_failure_at, w.last_success_at, w.hold_until, w.scopes,
-    w.backlog, c.suspended, c.limits, c.id AS customer_id
+    w.subject, w.backlog, c.suspended, c.limits, c.id AS customer_id
   FROM gh_webhooks w JOIN ${customerOfScope('w.scope')} WHERE w.no = ?`
 const registrationByNo = prepareStatement(selectRegistration)
 const registrationOfScope = prepareStatement(`${selectRegistration} AND w.scope = ?`)
@@ -188,7 +189,7 @@ function createRegistrationReader(
       loggedFailures.set(no, row.revision)
       return undefined
     }
-    const scopes = JSON.parse(row.scopes) as string[]
+    const maker = makerAsReader({ subject: row.subject, scopes: row.scopes })
     return {
       no,
       id: row.id,
@@ -205,7 +206,7 @@ function createRegistrationReader(
       firstFailureAt: row.first_failure_at,
       lastFailureAt: row.last_failure_at,
       lastSuccessAt: row.last_success_at,
-      covers: (type) => coveredBy(type)?.some((name) => scopes.includes(name)) ?? true,
+      covers: (type) => isCovered(coveredBy(type), maker),
     }
   }
 }

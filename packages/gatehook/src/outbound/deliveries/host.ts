@@ -4,6 +4,7 @@
  */
 
 import { referenceTables } from '../../engine-tables.ts'
+import type { Coverage } from '../../history/events/event-access.ts'
 import { createRecentEvents } from '../../history/events/lost-events.ts'
 import { followPromotions } from '../../history/events/promotions.ts'
 import { createRecorder } from '../../history/events/store.ts'
@@ -57,8 +58,8 @@ export interface EngineSettings {
   readonly shape: string
   /** Undefined: traces are not exported. */
   readonly tracing?: TracingSettings | undefined
-  /** The scopes by event type; each of them permits a registration to receive the type (§9.14). */
-  readonly coverage: Readonly<Record<string, readonly string[]>>
+  /** The scopes by event type with which a registration receives the type (§9.14). */
+  readonly coverage: Readonly<Record<string, Coverage>>
   /** The names of the service's handlers of each event type. */
   readonly eventHandlers: EventHandlers
 }
@@ -101,7 +102,7 @@ const connectionsOf = ({ connections }: DatabaseTarget) => ({
 /** The outbox checked the scopes of a type that is no longer declared. */
 const coverageOf =
   ({ coverage }: EngineSettings) =>
-  (type: string): readonly string[] | undefined =>
+  (type: string): Coverage | undefined =>
     Object.hasOwn(coverage, type) ? coverage[type] : undefined
 
 interface EngineHostDeps {

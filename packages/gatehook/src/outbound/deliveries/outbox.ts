@@ -9,6 +9,7 @@ import {
   type RenderObject,
   type StoredEvent,
 } from '../../history/events/event.ts'
+import { type Coverage, isCovered, makerAsReader } from '../../history/events/event-access.ts'
 import { patternsOfType, withoutCovered } from '../../history/events/event-pattern.ts'
 import type { EarlySink } from '../../history/events/store.ts'
 import { randomBase62 } from '../../kernel/base62.ts'
@@ -57,52 +58,34 @@ export async function saveTopics(tx: Tx, { scope, no, events }: Topics): Promise
   for (const topic of withoutCovered(events)) await tx.run(insertTopic([topic, scope, no]))
 }
 
-/**
- * Finds a quoted scope in the JSON array: removing it changes the text. `LIKE` would read the
- * underscore of a scope as a wildcard.
- */
-const HOLDS_SCOPE = "replace(scopes, ?, '') <> scopes"
+/** Statements by the number of patterns: the text has as many `?`. */
+const receiversOf = new Map<number, PreparedStatement>()
 
-/** Statements by the numbers of patterns and of scopes: the text has as many `?`. */
-const receiversOf = new Map<string, PreparedStatement>()
-
-function selectReceivers(patterns: number, scopes: number): PreparedStatement {
-  const key = `${patterns} ${scopes}`
-  let statement = receiversOf.get(key)
-  if (!statement) receiversOf.set(key, (statement = prepareReceivers(patterns, scopes)))
+function selectReceivers(patterns: number): PreparedStatement {
+  let statement = receiversOf.get(patterns)
+  if (!statement) receiversOf.set(patterns, (statement = prepareReceivers(patterns)))
   return statement
 }
 
-/** The engine takes a delivery without a read if it knows this revision of the registration. */
-const REVISION = `(SELECT revision FROM gh_webhooks w
-  WHERE w.scope = gh_webhook_topics.scope AND w.no = gh_webhook_topics.webhook_no)`
-
 /** SQLite seeks each topic: for `IN` it fills a table first, at four times the cost. */
-function prepareReceivers(patterns: number, scopes: number): PreparedStatement {
-  const select = `SELECT webhook_no, tag, version, backlog, ${REVISION} FROM gh_webhook_topics
-    WHERE scope = `
-  const numbered = (from: number, count: number) =>
-    Array.from({ length: count }, (_, at) => `?${from + at}`)
-  const covered = (marks: readonly string[]) =>
-    marks.length === 0
-      ? ''
-      : ` AND (${marks.map((mark) => HOLDS_SCOPE.replace('?', mark)).join(' OR ')})`
-  const anyScope = covered(Array.from({ length: scopes }, () => '?'))
+function prepareReceivers(patterns: number): PreparedStatement {
+  const select = `SELECT t.webhook_no, t.tag, t.version, t.backlog, w.revision, t.scopes, w.subject
+    FROM gh_webhook_topics t JOIN gh_webhooks w ON w.scope = t.scope AND w.no = t.webhook_no
+    WHERE t.scope = `
   const topics = Array.from({ length: patterns }, () => '?').join(', ')
-  const scope = covered(numbered(patterns + 2, scopes))
-  const seeks = numbered(2, patterns).map((topic) => `${select}?1 AND topic = ${topic}${scope}`)
-  return prepareStatement(
-    `${select}? AND topic IN (${topics})${anyScope}`,
-    seeks.join(' UNION ALL '),
-  )
+  const seeks = Array.from({ length: patterns }, (_, at) => `${select}?1 AND t.topic = ?${at + 2}`)
+  return prepareStatement(`${select}? AND t.topic IN (${topics})`, seeks.join(' UNION ALL '))
 }
 
+/** The engine takes a delivery without a read if it knows the revision of the registration. */
 type Receiver = readonly [
   webhookNo: number,
   tag: string,
   version: string,
   backlog: number,
   revision: number,
+  scopes: string,
+  subject: string | null,
 ]
 
 /** A delivery to be inserted. */
@@ -148,8 +131,8 @@ interface OutboxDeps extends BodyRenderer {
    * now, by the clock of whichever node sends it. Default: 0.
    */
   readonly leadMs?: () => number
-  /** Scopes each of which lets a registration receive the type; undefined: none is required. */
-  readonly coveredBy: (type: string, collection?: string) => readonly string[] | undefined
+  /** Returns the scopes that cover a type; undefined: no scope is required. */
+  readonly coveredBy: (type: string, collection?: string) => Coverage | undefined
   /** Called after the commit with its deliveries, or the registrations that have to be read. */
   readonly wake: WakeDeliveries
 }
@@ -164,11 +147,14 @@ export function createOutbox(deps: OutboxDeps): EarlySink {
   const { clock, leadMs = () => 0, coveredBy, wake, ...renderer } = deps
   return async (tx, { scope, id, type, collection }) => {
     const patterns = patternsOfType(type)
-    const scopes = (coveredBy(type, collection) ?? []).map((name) => `"${name}"`)
-    const select = selectReceivers(patterns.length, scopes.length)
-    const cells = await tx.arrays(select([scope, ...patterns, ...scopes]))
+    const cells = await tx.arrays(selectReceivers(patterns.length)([scope, ...patterns]))
     if (cells.length === 0) return undefined
-    const receivers = cells as unknown as readonly Receiver[]
+    const coverage = coveredBy(type, collection)
+    const receivers = (cells as unknown as readonly Receiver[]).filter(
+      ([, , , , , scopes, subject]) =>
+        coverage === undefined || isCovered(coverage, makerAsReader({ scopes, subject })),
+    )
+    if (receivers.length === 0) return undefined
     budgetOf(tx).charge({ deliveries: receivers.length })
     const now = clock.now()
     const waiter = receivers.find(([, , , backlog]) => backlog === 1)

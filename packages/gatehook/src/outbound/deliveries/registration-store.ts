@@ -91,7 +91,7 @@ export const lockRegistration = (tx: Tx, scope: Scope, id: string) =>
   tx.lock<Registration>(byId([scope, id]))
 
 const noById = prepareStatement('SELECT no FROM gh_webhooks WHERE id = ? AND deleted_at IS NULL')
-const inScope = prepareStatement(`SELECT id, url, events, scopes FROM gh_webhooks
+const inScope = prepareStatement(`SELECT id, url, events, scopes, subject FROM gh_webhooks
   WHERE scope = ? AND deleted_at IS NULL ORDER BY id`)
 
 /** Returns the number of a registration of any customer by its id. */
@@ -115,7 +115,9 @@ export async function readRegistrationStatuses(
 
 /** Lists what the registrations of a scope receive. */
 export const listSubscriptions = (from: Reader, scope: number) =>
-  from.all<Row & Pick<Registration, 'id' | 'url' | 'events' | 'scopes'>>(inScope([scope]))
+  from.all<Row & Pick<Registration, 'id' | 'url' | 'events' | 'scopes' | 'subject'>>(
+    inScope([scope]),
+  )
 
 export const countRegistrations = async (from: Reader, scope: Scope): Promise<number> =>
   Number((await from.get(countOf([scope])))!.n)

@@ -100,8 +100,8 @@ export const webhooks: Table = {
 const webhookTopics: Table = {
   name: 'gh_webhook_topics',
   row:
-    'A topic that a registration subscribes to, without redundant ones. The outbox reads this ' +
-    'table only, so rows repeat what it needs.',
+    'A topic that a registration subscribes to, without redundant ones. The outbox seeks here; ' +
+    'revision and maker are in the row of the registration.',
   columns: {
     scope: int,
     topic: text.plain,

@@ -3,13 +3,17 @@
  * types that its maker's scopes cover. A caller changes where events go only if its own scopes
  * cover them.
  */
-import type { EventAccess } from '../../history/events/event-access.ts'
+import {
+  type EventAccess,
+  type EventReader,
+  makerAsReader,
+} from '../../history/events/event-access.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Principal } from '../../kernel/principal.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { Warning } from '../../protocol/http/call.ts'
 import type { Registration } from '../deliveries/registration-store.ts'
-import { eventsOf, scopesOf } from './registration.ts'
+import { eventsOf } from './registration.ts'
 
 /** The `client_id` of tokens that login issues, without a third party. */
 const FIRST_PARTY = 'gatehook'
@@ -46,9 +50,9 @@ export function requireReadable(
   principal: Principal,
   patterns: readonly string[],
 ): void {
-  const pattern = types.uncoveredPattern(types.readScopesOf(principal), patterns)
+  const pattern = types.uncoveredPattern(principal, patterns)
   if (pattern === undefined) return
-  const family = types.unreadable(new Set(), [pattern])
+  const family = types.unreadable({ ...principal, scopes: new Set() }, [pattern])
   const scopes = [...new Set(family.map((type) => types.scopeOf(type, principal.kind)))].sort()
   if (scopes.length === 1) throw missingScope(scopes[0]!, pattern)
   throw new Failure(
@@ -58,15 +62,15 @@ export function requireReadable(
 }
 
 /**
- * Returns the warning for types that patterns name and the scopes of a registration do not cover;
+ * Returns the warning for types that patterns name and the scopes of their maker do not cover;
  * empty if they cover all.
  */
 export function unreadableWarnings(
   { types }: Pick<Authority, 'types'>,
-  scopes: Iterable<string>,
+  maker: EventReader,
   patterns: readonly string[],
 ): Warning[] {
-  const unreadable = types.unreadable(new Set(scopes), patterns)
+  const unreadable = types.unreadable(maker, patterns)
   if (unreadable.length === 0) return []
   const message =
     'The registration does not receive these events, because its scopes do not cover them: ' +
@@ -80,8 +84,7 @@ export function requireReadableRegistration(
   principal: Principal,
   row: Registration,
 ): void {
-  const registrationScopes = new Set(scopesOf(row))
-  const type = types.beyond(types.readScopesOf(principal), registrationScopes, eventsOf(row))
+  const type = types.beyond(principal, makerAsReader(row), eventsOf(row))
   if (type !== undefined) throw missingScope(types.scopeOf(type, principal.kind), type)
 }
 
@@ -90,7 +93,7 @@ export const canReceive = (
   { types }: Pick<Authority, 'types'>,
   row: Registration,
   type: string,
-): boolean => types.covers(new Set(scopesOf(row)), type)
+): boolean => types.covers(makerAsReader(row), type)
 
 /**
  * Returns the caller as the maker of a registration, with the scopes that it holds in this

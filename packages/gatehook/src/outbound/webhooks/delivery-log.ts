@@ -1,6 +1,5 @@
 /** The delivery log as the API returns it (§9.10): lists, single deliveries, visibility. */
 
-import { readableTypes } from '../../history/events/event-access.ts'
 import { withTypeNames } from '../../history/events/type-names.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { isoTime } from '../../kernel/time.ts'
@@ -133,7 +132,7 @@ export const addedStates = (
  * identifiers, never request data.
  */
 export function deliveriesFor({ types }: Pick<WebhookContext, 'types'>, call: Call): Collection {
-  const readable = readableTypes(types, call.principal!)
+  const readable = types.readableTypes(call.principal!)
   const list = withTypeNames(deliveryList.collection, 'event_type', types.collections.keys())
   if (!readable) return list
   const literals = readable.map((type) => `'${type}'`).join(', ')
@@ -230,7 +229,7 @@ export async function deliveryAt(
   const row = await findDelivery(from, scope, call.params.id!)
   const registration = row && (await registrationOf(from, { scope, no: row.webhook_no }))
   if (!row || !registration) throw new Failure('not_found')
-  const readable = readableTypes(types, call.principal!)
+  const readable = types.readableTypes(call.principal!)
   if (readable?.includes(row.event_type) === false) throw new Failure('not_found')
   return { row, registration }
 }

@@ -1,6 +1,6 @@
 /** The deliveries of events, for operators: totals of a page of events, and all of one event. */
 
-import type { EventAccess } from '../../history/events/event-access.ts'
+import { type EventAccess, makerAsReader } from '../../history/events/event-access.ts'
 import { matchesAny } from '../../history/events/event-pattern.ts'
 import type { Reader } from '../../platform/storage/database.ts'
 import { decodeAttempts } from '../deliveries/delivery.ts'
@@ -13,7 +13,7 @@ import {
 import { listSubscriptions } from '../deliveries/registration-store.ts'
 import { representationOf } from './delivery-log.ts'
 import { nextReasonOf } from './next-attempt.ts'
-import { eventsOf, scopesOf } from './registration.ts'
+import { eventsOf } from './registration.ts'
 
 export interface DeliveryTotals {
   readonly total: number
@@ -82,11 +82,12 @@ export async function readRegistrationsNaming(
   const rows = await listSubscriptions(from, scope)
   return rows
     .filter((row) => matchesAny(eventsOf(row), type))
-    .map((row) => ({
-      webhook_id: row.id,
-      url: row.url,
-      lacks: types.covers(new Set(scopesOf(row)), type, collection) ? null : types.scopeOf(type),
-    }))
+    .map((row) => {
+      const maker = makerAsReader(row)
+      const isCovered = types.covers(maker, type, collection)
+      const lacks = isCovered ? null : types.scopeOf(type, maker.kind)
+      return { webhook_id: row.id, url: row.url, lacks }
+    })
 }
 
 interface TypedEvent {

@@ -215,8 +215,7 @@ function warnOfUnreadable(
   call: Call,
   patterns: readonly string[],
 ): void {
-  const scopes = types.readScopesOf(call.principal!)
-  call.warnings.push(...unreadableWarnings({ types }, scopes, patterns))
+  call.warnings.push(...unreadableWarnings({ types }, call.principal!, patterns))
 }
 
 /** Throws 409 `limit_reached` if the customer has the maximum number of registrations. */

@@ -3,7 +3,7 @@
  * deliveries, records the replay and enqueues its job. `replay-job.ts` then sends them.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { readableTypes } from '../../history/events/event-access.ts'
+import { makerAsReader } from '../../history/events/event-access.ts'
 import { matchesAny } from '../../history/events/event-pattern.ts'
 import { findNewestEventId, readEventPage } from '../../history/events/store.ts'
 import { Failure } from '../../kernel/failure.ts'
@@ -21,7 +21,7 @@ import {
 import type { Registration } from '../deliveries/registration-store.ts'
 import { RETENTION_MS } from '../deliveries/retry-schedule.ts'
 import { requireReadable } from './authority.ts'
-import { eventsOf, type RegistrationInputs, scopesOf } from './registration.ts'
+import { eventsOf, type RegistrationInputs } from './registration.ts'
 import {
   lockRegistrationAt,
   recordOperation,
@@ -166,10 +166,10 @@ function typesOf(
   row: Registration,
   { kind, eventTypes }: ReplayRequest,
 ): string[] {
-  const readable = readableTypes(types, call.principal!) ?? [...types.collections.keys()]
-  const scopes = new Set(scopesOf(row))
+  const readable = types.readableTypes(call.principal!) ?? [...types.collections.keys()]
+  const maker = makerAsReader(row)
   return readable.filter((type) => {
-    if (!types.covers(scopes, type)) return false
+    if (!types.covers(maker, type)) return false
     if (kind === 'recover') return true // the patterns may have changed since the deliveries failed
     return (
       matchesAny(eventsOf(row), type) && (eventTypes === undefined || matchesAny(eventTypes, type))
