@@ -42,15 +42,16 @@ eachService('a failed deletion ends no session', async (service) => {
   assert.equal((await anonymous.post('/auth/refresh', { refresh_token })).status, 200)
 })
 
-eachService('a new password, disabling and new scopes end sessions too', async (service) => {
+eachService('a new password, name or scopes, and disabling, end sessions too', async (service) => {
   const { createPerson, login, anonymous, operator } = await openPeople(service)
   const changes = [
     (id: number) => operator.put(`/admin/users/${id}/password`, { password: 'another horse' }),
     (id: number) => operator.patch(`/admin/users/${id}`, { disabled: true }),
+    (id: number) => operator.patch(`/api/v2/users/${id}`, { email: emailOf('successor') }),
     (id: number) => operator.patch(`/admin/users/${id}`, { scopes: ['events:read'] }),
   ]
   for (const [n, change] of changes.entries()) {
-    const person = await createPerson(`p${n}`)
+    const person = await createPerson(`p${n}`, { mode: 'live' })
     const { access_token, refresh_token } = (await login(person.email)).body
     assert.ok((await change(person.id)).status < 300)
     assert.equal((await anonymous.get(PATH, bearerOf(access_token))).status, 401)

@@ -6,7 +6,7 @@
 import type { Actor } from '../../history/audit/actor.ts'
 import { type AuditContext, recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
-import type { Principal, Scope } from '../../kernel/principal.ts'
+import { type Principal, personIdOf, type Scope } from '../../kernel/principal.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
 import { ConstraintError, type Tx } from '../../platform/storage/database.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
@@ -80,10 +80,14 @@ function protectedName(field: string): Failure {
   })
 }
 
+/** Returns the session in which a person requested its own new name: it continues (§6.9). */
+const keptSession = ({ id, principal }: CredentialRowChange): string | undefined =>
+  principal && personIdOf(principal) === String(id) ? principal.sessionId : undefined
+
 const ENGINE: Actor = { kind: 'system', id: 'people' }
 
 export function createCredentialSync(deps: CredentialSyncDeps): CredentialSync {
-  const { resource, username: field, outbox, evict } = deps
+  const { resource, username: field, outbox, evict, tokens } = deps
   const sync: CredentialSync = {
     async authorize(tx, { id, principal }, change) {
       if (change === 'permitted' || (change === 'none' && principal && isAdministrator(principal)))
@@ -110,6 +114,12 @@ export function createCredentialSync(deps: CredentialSyncDeps): CredentialSync {
         await rejectTakenName(field, () => store.rename(tx, row))
         // Resets of the former address end; their revision of the credential is over, too.
         await deleteMailTokens(tx, credential)
+        await tokens.revokeSessionsOfPerson(
+          tx,
+          credential.scope as Scope,
+          String(id),
+          keptSession(target),
+        )
         await outbox?.enqueue(tx, 'username_changed', {
           scope: credential.scope as Scope,
           payload: { email: credential.username },

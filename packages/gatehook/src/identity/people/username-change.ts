@@ -37,7 +37,6 @@ import {
 import { namespaceOf } from './namespace.ts'
 import type { OwnPasswordDeps } from './own-password.ts'
 import { type Directory, toPrincipal } from './person.ts'
-import { signOutEverywhere } from './sign-out.ts'
 import * as store from './store.ts'
 
 const validMinutes = TOKEN_LIFE_MINUTES
@@ -144,13 +143,12 @@ export async function confirmUsername(
     // A new password, name, role or scope changes the revision.
     if (account?.revision !== revision || account.disabled !== 0) throw invalidMailToken()
     if (account.suspended !== 0) throw new Failure('customer_suspended')
-    const principal = toPrincipal(account)
+    const principal = { ...toPrincipal(account), ...(session !== null && { sessionId: session }) }
     const target = String(person)
     const { username: name, scope } = account
     const actor = actorOf(call, { kind: 'person', id: target, name, scope })
     await directory.rename(tx, principal, person, username, actor)
     await store.confirmName(tx, { resource, id: person })
-    await signOutEverywhere(tx, context, account, session ?? undefined)
     await deleteMailTokens(tx, grant)
   }
   // The rules of the resource run in the transaction.
