@@ -155,3 +155,21 @@ test('a client revokes its own tokens only, and must authenticate', async (t) =>
   const authorization = `Bearer ${access_token}`
   assert.equal((await anonymous.get('/api/v2/protected', { authorization })).status, 200)
 })
+
+test('no token of a client that was blocked, or lost the grant, is active', async (t) => {
+  const fixture = await openOauthFixture(t, 'sqlite')
+  const { client, createClient, admin } = fixture
+  const other = basicOf(await createClient({ scopes: ['tokens:introspect'] }))
+  const isActive = async ({ refresh_token: token }: { refresh_token: string }) =>
+    (await introspect(fixture, token, other)).body.active
+  const tokens = await issueTokens(fixture)
+  const path = `/admin/clients/${client.client_id}`
+  for (const [change, active] of [
+    [{ blocked: false }, true],
+    [{ blocked: true }, false],
+    [{ blocked: false, grant_types: ['authorization_code'] }, false],
+  ] as const) {
+    assert.equal((await admin.patch(path, change)).status, 200)
+    assert.equal(await isActive(tokens), active, JSON.stringify(change))
+  }
+})

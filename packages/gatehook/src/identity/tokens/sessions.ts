@@ -7,7 +7,14 @@ import type { Scope } from '../../kernel/principal.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import { draftAccessToken, signDraft } from './access-token.ts'
-import type { ComputeGrant, Grant, SessionOptions, TokenBound, Tokens } from './api.ts'
+import {
+  type ComputeGrant,
+  type Grant,
+  LOGIN_CLIENT_ID,
+  type SessionOptions,
+  type TokenBound,
+  type Tokens,
+} from './api.ts'
 import { createRefresh, type RefreshDeps } from './refresh.ts'
 import {
   classifyRefreshToken,
@@ -79,16 +86,20 @@ export function createSessions(deps: SessionDeps): SessionOperations {
         nowMs: clock.now(),
         graceMs: 0,
       })
+      const { client_id: clientId } = session
+      // A blocked client, or one that lost the grant, refreshes no session.
+      const hasClient =
+        clientId === LOGIN_CLIENT_ID || (await deps.lookup.findClient(clientId)) !== undefined
       return {
         sessionId: session.id,
         scope: session.scope as Scope,
         customer: session.customer,
-        clientId: session.client_id,
+        clientId,
         subject: String(session.person),
         scopes: store.splitScopes(session.scopes),
         createdAt: session.created_at,
         expiresAt: session.expires_at,
-        isActive: verdict === 'current',
+        isActive: verdict === 'current' && hasClient,
       }
     },
 
