@@ -4,11 +4,8 @@ import type { Catalog } from '../declare/resources/catalog.ts'
 import { signInResource } from '../declare/resources/directory.ts'
 import type { ServiceEventTypes } from '../declare/resources/event-types.ts'
 import type { RecordEvent } from '../history/events/store.ts'
-import { lockClient } from '../identity/oauth/client-store.ts'
-import { ISSUER_PREFIX, lockIssuer, readRules } from '../identity/oauth/issuer-store.ts'
-import { lockCredential } from '../identity/people/store.ts'
+import { ISSUER_PREFIX } from '../identity/oauth/issuer-store.ts'
 import type { Tokens } from '../identity/tokens/api.ts'
-import type { Principal, Scope } from '../kernel/principal.ts'
 import { repairPostponed } from '../outbound/deliveries/clock-repair.ts'
 import { retention } from '../outbound/deliveries/retention.ts'
 import { longestWaitMs } from '../outbound/deliveries/retry-schedule.ts'
@@ -21,10 +18,10 @@ import { createPostLimits } from '../outbound/webhooks/post-limits.ts'
 import { createReplayHandler } from '../outbound/webhooks/replay-job.ts'
 import { webhookRoutes } from '../outbound/webhooks/routes.ts'
 import type { JobQueue } from '../platform/jobs/queue.ts'
-import type { Tx } from '../platform/storage/database.ts'
 import type { Perform } from '../protocol/idempotency/perform.ts'
 import type { Lister } from '../protocol/lists/list.ts'
 import { createLimiter } from '../protocol/quota/store.ts'
+import { createCurrentRights } from './current-rights.ts'
 import type { Component, Foundation } from './foundation.ts'
 import { createJobLane } from './job-lane.ts'
 
@@ -139,44 +136,11 @@ export function assembleMakers(
   { catalog, types, record, wake }: MakerAssembly,
 ): { makers: Makers; currentScopes: CurrentScopes } {
   const resource = signInResource(catalog.service.resources)?.name
-  const personScopes = async (tx: Tx, subject: string) => {
-    if (resource === undefined) return undefined
-    const row = await lockCredential(tx, resource, Number(subject))
-    return row?.disabled === 0 ? parseScopes(row.scopes) : undefined
-  }
-  const clientScopes = async (tx: Tx, clientId: string, scope: Scope) => {
-    if (clientId.startsWith(ISSUER_PREFIX)) return issuerScopes(tx, clientId, scope)
-    const row = await lockClient(tx, clientId)
-    return row?.blocked === 0 ? parseScopes(row.scopes) : undefined
-  }
-  const currentScopes = (tx: Tx, { kind, subject, clientId, scope, scopes }: Principal) => {
-    if (kind === 'person') return personScopes(tx, subject)
-    const isOfClient = kind === 'client' || kind === 'workload'
-    return isOfClient ? clientScopes(tx, clientId!, scope) : Promise.resolve(scopes)
-  }
-  const makers = createMakers({
-    db,
-    clock,
-    random,
-    trail,
-    types,
-    record,
-    wake,
-    personScopes,
-    clientScopes,
-  })
+  const { currentScopes, makerRights } = createCurrentRights(resource, clock.now)
+  const rights = makerRights
+  const makers = createMakers({ db, clock, random, trail, types, record, wake, rights })
   return { makers, currentScopes }
 }
-
-/** Returns the scopes that the rules of an issuer give its workloads in a scope. */
-async function issuerScopes(tx: Tx, id: string, scope: Scope) {
-  await lockIssuer(tx, id)
-  const rules = (await readRules(tx, [id])).get(id)!
-  const own = rules.filter((rule) => rule.scope === scope && !rule.person)
-  return own.length === 0 ? undefined : new Set(own.flatMap(({ scopes }) => scopes))
-}
-
-const parseScopes = (json: string): ReadonlySet<string> => new Set(JSON.parse(json) as string[])
 
 /** Returns tokens whose revocations also review the subject's registrations (§9.14). */
 export function withMakerReview(tokens: Tokens, makers: Makers): Tokens {
@@ -196,10 +160,12 @@ export function withMakerReview(tokens: Tokens, makers: Makers): Tokens {
       await tokens.revokeClient(tx, scope, clientId)
       if (scope !== undefined) await makers.clientChanged(tx, scope, clientId)
     },
-    async publishClientChange(tx, scope, clientId) {
-      await tokens.publishClientChange(tx, scope, clientId)
+    async publishClientChange(tx, scope, id) {
+      await tokens.publishClientChange(tx, scope, id)
       // A client of no customer has no account scope, so that it registers no webhooks.
-      if (scope !== undefined) await makers.clientChanged(tx, scope, clientId)
+      if (scope === undefined) return
+      if (id.startsWith(ISSUER_PREFIX)) await makers.issuerChanged(tx, scope, id)
+      else await makers.clientChanged(tx, scope, id)
     },
   }
 }

@@ -8,6 +8,16 @@ export const ROLES = ['viewer', 'support', 'administrator'] as const
 
 export type Role = (typeof ROLES)[number]
 
+/** By which assertion of a trusted issuer a caller has its token (§16.8). */
+export interface Assertion {
+  /** The id of the issuer. */
+  readonly issuer: string
+  /** The id of the rule that the assertion matched. */
+  readonly rule: string
+  /** A hash of how the issuer names the person; a workload has none. */
+  readonly identity?: string
+}
+
 export interface Principal {
   /** Customer id, `cus_…`. */
   readonly customer: string
@@ -45,10 +55,12 @@ export interface Principal {
   readonly keyId?: string
   /** The client of a token; of a workload, its issuer's id. */
   readonly clientId?: string
+  /** Of a token by an assertion of a trusted issuer (§16.8): the token ends with its rule. */
+  readonly assertion?: Assertion
   /** The scopes that the client of a token may request; those of the caller are among them. */
   readonly clientScopes?: readonly string[]
   readonly sessionId?: string
-  /** Of Basic: the revision of the credential whose password the request has. */
+  /** Of Basic and a session of the portal: the revision of the credential that opened it. */
   readonly revision?: number
   /** The version this credential is pinned to, for example `v1`. */
   readonly version?: string

@@ -40,7 +40,8 @@ eachMigrated('§4.1 a hook adds claims and cannot overwrite reserved ones', asyn
   const reservedClaims = {
     ...{ iss: 'x', sub: '1', aud: 'x', exp: 9e9, nbf: 9e9, iat: 0, jti: 'x', sid: 'x' },
     ...{ client_id: 'x', scope: 'admin', customer: 'x', mode: 'live', cnf: {}, act: {} },
-    ...{ kind: 'workload', third_party: true, assertion_issuer: 'x' },
+    ...{ kind: 'workload', third_party: true, assertion_issuer: 'x', assertion_rule: 'x' },
+    assertion_identity: 'x',
     team: { name: 'blue' },
   }
   const plain = (await tokens.readAccessToken((await tokens.openSession(login)).access_token))!
@@ -66,7 +67,8 @@ eachMigrated('§4.1 a hook adds claims and cannot overwrite reserved ones', asyn
   ]
   for (const name of names) assert.deepEqual(person[name], plain[name], name)
   assert.deepEqual([person.team, client.team], [{ name: 'blue' }, { name: 'blue' }])
-  for (const name of ['nbf', 'cnf', 'act', 'third_party', 'assertion_issuer'])
+  const assertion = ['assertion_issuer', 'assertion_rule', 'assertion_identity']
+  for (const name of ['nbf', 'cnf', 'act', 'third_party', ...assertion])
     assert.equal(person[name], undefined, name)
   assert.deepEqual([client.sid, client.sub], [undefined, 'cli_1'])
 })

@@ -1,7 +1,7 @@
 /** Reads API keys for other modules: names, hints, scopes, and keys that expire soon. */
 import { selectTargets } from '../../history/audit/reader.ts'
-import type { Mode } from '../../kernel/principal.ts'
-import type { Reader, Row } from '../../platform/storage/database.ts'
+import type { Mode, Scope } from '../../kernel/principal.ts'
+import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
 import { WITHOUT_INSTALLATION_SCOPES } from './store.ts'
 
@@ -26,6 +26,22 @@ const scopesById = prepareStatement('SELECT scope, scopes FROM gh_api_keys WHERE
 
 /** Returns the scopes of a key, also of a revoked one. */
 export const findKeyScopes = (from: Reader, id: string) => from.get<KeyScopesRow>(scopesById([id]))
+
+const validKey = prepareStatement(`SELECT scopes FROM gh_api_keys
+  WHERE scope = ? AND id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`)
+
+/**
+ * Returns the scopes of a valid key, as JSON, and holds it until the transaction ends; undefined:
+ * it was revoked or has expired.
+ */
+export async function holdKeyScopes(
+  tx: Tx,
+  { scope, id }: { readonly scope: Scope; readonly id: string },
+  now: number,
+): Promise<string | undefined> {
+  const [row] = await tx.hold<{ scopes: string }>(validKey([scope, id, now]))
+  return row?.scopes
+}
 
 export interface KeyHint {
   readonly name: string

@@ -7,6 +7,7 @@ import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { Call } from '../../protocol/http/call.ts'
+import { hashEmail, hashIdentity } from '../people/identities.ts'
 import type { TokenResponse } from '../tokens/api.ts'
 import { selectAudience } from '../tokens/audience.ts'
 import {
@@ -114,9 +115,15 @@ async function issueToWorkload(
   const scopes = parseScopes(parameters.get('scope'), rule.scopes)
   const audience = selectAudience(resourcesOf(parameters), tokens.audiences.all())
   await db.write((tx) => consume(tx, presented))
-  const grant = { scope, customer, mode, clientId, subject, scopes, audience }
+  const named = { issuer: issuer.id, rule: rule.id }
+  const grant = { scope, customer, mode, clientId, subject, scopes, audience, assertion: named }
   return tokens.issueAccessToken({ ...grant, kind: 'workload' }, boundOf(deps, presented))
 }
+
+const identityOf = ({ rule, issuer, assertion: { claims } }: Presented): string =>
+  rule.person === 'email'
+    ? hashEmail(String(claims.email))
+    : hashIdentity({ issuer: issuer.issuer, sub: String(claims.sub) })
 
 async function issueToPerson(
   deps: AssertionGrantDeps,
@@ -146,7 +153,8 @@ async function issueToPerson(
       const detail = { subject, scopes, issuer: issuer.issuer }
       await recordAudit(tx, { actor, action: 'session.create', target, scope, detail }, deps)
       const grant = { scope, customer, mode, clientId, subject, scopes, audience }
-      return { ...grant, claims: current.claims, thirdParty: true, assertionIssuer: issuer.id }
+      const named = { issuer: issuer.id, rule: rule.id, identity: identityOf(presented) }
+      return { ...grant, claims: current.claims, thirdParty: true, assertion: named }
     },
     boundOf(deps, presented),
   )

@@ -73,6 +73,10 @@ export async function holdClientAt(
   return matchesRedirectUri(redirectUri, JSON.parse(row.redirect_uris))
 }
 
+/** Returns a client that nothing changes until the transaction ends; see `lockClient`. */
+export const holdClient = async (tx: Tx, id: string): Promise<ClientRow | undefined> =>
+  (await tx.hold<ClientRow>(byId([id])))[0]
+
 interface ClientWithCustomerRow extends ClientRow {
   /** Whether the client's customer is suspended; null without a customer. */
   readonly suspended: number | null

@@ -18,6 +18,7 @@ import { findMisplacedScope, holdCustomerScope } from '../access/grant-validatio
 import type { Tokens } from '../tokens/api.ts'
 import { type issuerCreation, type issuerPatch, trustedIssuer } from './issuer-members.ts'
 import {
+  findContinued,
   findMatchFault,
   findTypeFault,
   type IssuerRule,
@@ -43,7 +44,7 @@ export const issuerTable = createAdminTable({
   indexes: [['id'], ['created_at', 'id']],
 })
 
-const ruleJson = ({ scope: _, ...rule }: IssuerRule) => ({
+const ruleJson = ({ id: _, scope: __, ...rule }: IssuerRule) => ({
   ...rule,
   typ: rule.typ ?? null,
   person: rule.person ?? null,
@@ -93,7 +94,7 @@ export async function createIssuer(
       if (!(error instanceof ConstraintError && error.isOf(store.ISSUER_INDEX))) throw error
       throw new Failure('conflict', 'This issuer exists: change its rules instead.')
     }
-    const stored = await storeRules(tx, row, rules)
+    const stored = await storeRules(tx, admin, row, [], rules)
     const entry = { actor, action: 'issuer.create', target: id }
     await recordChange(tx, admin, { ...entry, detail: { issuer } }, stored)
     tx.afterCommit(() => admin.evictIssuer(issuer))
@@ -101,7 +102,7 @@ export async function createIssuer(
   })
 }
 
-/** Updates an issuer. Its rules narrow tokens of workloads issued before. Throws 404, 422. */
+/** Updates an issuer. Its rules narrow and end tokens issued before. Throws 404, 422. */
 export const updateIssuer = (
   admin: IssuerAdministration,
   id: string,
@@ -114,7 +115,7 @@ export const updateIssuer = (
     const row = mergeRow(before, patch)
     await store.updateIssuer(tx, row)
     const rules = (await store.readRules(tx, [id])).get(id)!
-    const next = patch.rules && (await storeRules(tx, row, patch.rules))
+    const next = patch.rules && (await storeRules(tx, admin, row, rules, patch.rules))
     if (next) await publishChange(tx, admin, id, [...rules, ...next])
     else rejectFaults(rules.flatMap((rule, at) => matchErrors(rule.match, row, at)))
     const { rules: _, ...detail } = patch
@@ -183,7 +184,7 @@ export async function rejectInheritedRules(tx: Tx, customer: CustomerPlace): Pro
   }
 }
 
-/** Applies changed rules to tokens and to what workloads registered, in each of their scopes. */
+/** Applies changed rules to tokens, and to what their callers registered, in each scope. */
 async function publishChange(
   tx: Tx,
   { tokens }: IssuerAdministration,
@@ -239,14 +240,16 @@ function ruleErrors(rule: RuleInput, customer: string, row: store.IssuerRow, at:
   return errors
 }
 
-/** Replaces the rules of an issuer. Throws 422. */
+/** Replaces the rules of an issuer; one that continues a former one has its id. Throws 422. */
 async function storeRules(
   tx: Tx,
+  { clock, random }: IssuerAdministration,
   row: store.IssuerRow,
+  former: readonly IssuerRule[],
   inputs: readonly RuleInput[],
 ): Promise<IssuerRule[]> {
   const errors: FieldError[] = []
-  const rules: IssuerRule[] = []
+  const accepted: Omit<IssuerRule, 'id'>[] = []
   for (const [at, input] of inputs.entries()) {
     const customer = await customerIdOf(tx, input.customer)
     const ruleFaults = ruleErrors(input, customer, row, at)
@@ -260,9 +263,14 @@ async function storeRules(
     const { mode, scopes, domains = [] } = input
     const match = input.match as Match
     const [typ, person] = [input.typ ?? undefined, input.person ?? undefined]
-    rules.push({ match, typ, scope, customer, mode, scopes, person, domains })
+    accepted.push({ match, typ, scope, customer, mode, scopes, person, domains })
   }
   rejectFaults(errors)
+  const now = clock.now()
+  const rules = findContinued(former, accepted).map((position, at) => ({
+    id: former[position ?? -1]?.id ?? createTimeOrderedId('rul_', now, random),
+    ...accepted[at]!,
+  }))
   await store.storeRules(tx, row.id, rules)
   return rules
 }

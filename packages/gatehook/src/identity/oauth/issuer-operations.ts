@@ -48,7 +48,7 @@ export const issuerOperations = (admin: Pick<Administration, 'scopes'>) => ({
   update: operation('PATCH /admin/issuers/:id', {
     id: 'update_issuer',
     summary: 'Change the keys or the rules of a trusted issuer',
-    description: 'Rules narrow tokens of workloads issued before, on each node within 2 s.',
+    description: 'Rules narrow and end tokens issued before, on each node within 2 s.',
     input: issuerPatch(admin),
     inputExample: { reuse: 'until_expiry' },
     headers: ['If-Match', 'Idempotency-Key'],

@@ -35,6 +35,8 @@ type MatchValue = string | readonly string[] | { readonly [claim: string]: Match
 export type Match = Readonly<Record<string, MatchValue>>
 
 export interface IssuerRule {
+  /** Tokens and registrations name it: they end with it. */
+  readonly id: string
   readonly match: Match
   /** Undefined: an absent `typ`, or `JWT`. */
   readonly typ: string | undefined
@@ -132,7 +134,7 @@ function findMismatch(match: Match, claims: Claims, path = ''): string | undefin
 }
 
 /** Returns the type of assertions that a rule takes. */
-const expectedTypeOf = ({ typ, person }: IssuerRule): string =>
+const expectedTypeOf = ({ typ, person }: Pick<IssuerRule, 'typ' | 'person'>): string =>
   person ? ID_JAG_TYPE : typ === undefined ? JWT_TYPE : foldType(typ)
 
 /** Returns why a rule is not for an assertion, as the rest of a sentence; undefined if it is. */
@@ -165,9 +167,72 @@ const overlapsMatch = (first: Match, second: Match): boolean =>
     ([name, value]) => !Object.hasOwn(second, name) || overlapsValue(value, second[name]!),
   )
 
+/** A rule without its name and its scopes. */
+type Taking = Omit<IssuerRule, 'id' | 'scopes'>
+
 /** Whether an assertion can be of both rules, so that the first one decides. */
-export const overlaps = (first: IssuerRule, second: IssuerRule): boolean =>
+export const overlaps = (first: Taking, second: Taking): boolean =>
   expectedTypeOf(first) === expectedTypeOf(second) && overlapsMatch(first.match, second.match)
+
+/** Whether the first value matches all that the second one matches. */
+function coversValue(first: MatchValue, second: MatchValue): boolean {
+  if (isObject(first) || isObject(second)) {
+    return isObject(first) && isObject(second) && coversMatch(first, second)
+  }
+  const patterns = [first].flat()
+  return [second].flat().every((text) => patterns.some((pattern) => matchesText(pattern, text)))
+}
+
+const coversMatch = (first: Match, second: Match): boolean =>
+  Object.entries(first).every(
+    ([name, value]) => Object.hasOwn(second, name) && coversValue(value, second[name]!),
+  )
+
+/** Whether the first rule takes all that the second one takes, for the same customer and mode. */
+const covers = (first: Taking, second: Taking): boolean =>
+  first.scope === second.scope &&
+  first.person === second.person &&
+  expectedTypeOf(first) === expectedTypeOf(second) &&
+  (first.domains.length === 0 ||
+    (second.domains.length > 0 && second.domains.every((name) => first.domains.includes(name)))) &&
+  coversMatch(first.match, second.match)
+
+const isSame = (first: Taking, second: Taking) => covers(first, second) && covers(second, first)
+
+/**
+ * Returns the position of the former rule that each new one continues: it takes all callers of the
+ * former rule, and no rule before it takes one of them from it.
+ */
+export function findContinued(
+  former: readonly IssuerRule[],
+  rules: readonly Taking[],
+): (number | undefined)[] {
+  const continued: (number | undefined)[] = rules.map(() => undefined)
+  for (const fits of [isSame, covers]) {
+    for (const [at, rule] of rules.entries()) {
+      continued[at] ??= findPosition(
+        former,
+        (earlier, position) => !continued.includes(position) && fits(rule, earlier),
+      )
+    }
+  }
+  const isTaken = (at: number, position: number) =>
+    rules
+      .slice(0, at)
+      .some(
+        (before) =>
+          overlaps(before, former[position]!) &&
+          !former.slice(0, position).some((earlier) => isSame(before, earlier)),
+      )
+  return continued.map((position, at) =>
+    position === undefined || isTaken(at, position) ? undefined : position,
+  )
+}
+
+function findPosition<T>(list: readonly T[], fits: (item: T, at: number) => boolean) {
+  const at = list.findIndex(fits)
+  return at < 0 ? undefined : at
+}
 
 /** Whether an e-mail address is of one of the domains. */
 export const isOfDomain = (email: string, domains: readonly string[]): boolean =>

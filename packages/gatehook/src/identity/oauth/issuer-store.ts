@@ -27,6 +27,7 @@ export interface IssuerRow extends Row {
 }
 
 interface RuleRow extends Row {
+  readonly id: string
   readonly issuer_id: string
   readonly position: number
   readonly scope: number
@@ -44,6 +45,16 @@ const byId = prepareStatement(`SELECT ${COLUMNS} FROM gh_issuers WHERE id = ?`)
 const byIssuer = prepareStatement(`SELECT ${COLUMNS} FROM gh_issuers WHERE issuer = ?`)
 
 export const lockIssuer = (tx: Tx, id: string) => tx.lock<IssuerRow>(byId([id]))
+
+/** Returns a rule of an issuer that nothing changes until the transaction ends. */
+export async function holdRule(tx: Tx, issuer: string, rule: string) {
+  await tx.hold(byId([issuer]))
+  return findRule(tx, issuer, rule)
+}
+
+/** Returns a rule of an issuer; undefined: it has ended. */
+export const findRule = async (from: Reader, issuer: string, rule: string) =>
+  (await readRules(from, [issuer])).get(issuer)!.find(({ id }) => id === rule)
 
 export const insertIssuer = (tx: Tx, row: IssuerRow) => tx.run(insertInto('gh_issuers', row))
 
@@ -66,15 +77,16 @@ export async function countIssuers(from: Reader): Promise<number> {
 export async function storeRules(tx: Tx, id: string, rules: readonly IssuerRule[]): Promise<void> {
   await tx.run(sql`DELETE FROM gh_issuer_rules WHERE issuer_id = ${id}`)
   for (const [position, rule] of rules.entries()) {
-    await tx.run(sql`INSERT INTO gh_issuer_rules (issuer_id, position, scope, customer, mode,
+    await tx.run(sql`INSERT INTO gh_issuer_rules (id, issuer_id, position, scope, customer, mode,
         claims, typ, scopes, person, domains)
-      VALUES (${id}, ${position}, ${rule.scope}, ${rule.customer}, ${rule.mode},
+      VALUES (${rule.id}, ${id}, ${position}, ${rule.scope}, ${rule.customer}, ${rule.mode},
               ${JSON.stringify(rule.match)}, ${rule.typ ?? null}, ${JSON.stringify(rule.scopes)},
               ${rule.person ?? null}, ${JSON.stringify(rule.domains)})`)
   }
 }
 
 const toRule = (row: RuleRow): IssuerRule => ({
+  id: row.id,
   match: JSON.parse(row.claims),
   typ: row.typ ?? undefined,
   scope: Number(row.scope) as Scope,
@@ -93,7 +105,7 @@ export async function readRules(
   const rules = new Map<string, IssuerRule[]>(ids.map((id) => [id, []]))
   if (ids.length === 0) return rules
   const rows =
-    await from.all<RuleRow>(sql`SELECT issuer_id, position, scope, customer, mode, claims,
+    await from.all<RuleRow>(sql`SELECT id, issuer_id, position, scope, customer, mode, claims,
       typ, scopes, person, domains FROM gh_issuer_rules
     WHERE issuer_id IN (${join(ids)}) ORDER BY issuer_id, position`)
   for (const row of rows) rules.get(row.issuer_id)!.push(toRule(row))
@@ -165,17 +177,6 @@ export function createIssuers(db: Database, clock: Pick<Clock, 'elapsedMs'>): Is
   return { find: cache.get, evict: cache.evict }
 }
 
-/** Returns the scopes of the rules of workloads in a scope; undefined: there is no such rule. */
-function scopesOfRules(
-  rules: readonly IssuerRule[],
-  { customer, mode }: Pick<IssuerRule, 'customer' | 'mode'>,
-): readonly string[] | undefined {
-  const own = rules.filter(
-    (rule) => rule.customer === customer && rule.mode === mode && !rule.person,
-  )
-  return own.length === 0 ? undefined : [...new Set(own.flatMap(({ scopes }) => scopes))]
-}
-
 /** Reads the permissions of the tokens of an issuer; undefined if it was deleted. */
 export async function findIssuerPermissions(
   from: Reader,
@@ -184,6 +185,6 @@ export async function findIssuerPermissions(
   if (!ID.test(id)) return undefined
   const issuer = await readIssuer(from, id)
   if (!issuer) return undefined
-  const scopesIn = (customer: string, mode: Mode) => scopesOfRules(issuer.rules, { customer, mode })
-  return { scopes: [], scopesIn, firstParty: false, describesItself: false }
+  const rules = new Map(issuer.rules.map((rule) => [rule.id, rule.scopes]))
+  return { scopes: [], rules, firstParty: false, describesItself: false }
 }

@@ -137,8 +137,9 @@ const issuerRules: Table = {
   name: 'gh_issuer_rules',
   row:
     'A rule of a trusted issuer: its assertions that match act for a customer. `claims`, ' +
-    '`scopes`, `domains`: JSON.',
+    '`scopes`, `domains`: JSON. `id`: tokens and registrations name it, and end with it.',
   columns: {
+    id: text.plain,
     issuer_id: text.plain,
     position: int,
     scope: int,

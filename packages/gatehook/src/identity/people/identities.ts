@@ -3,8 +3,10 @@
  * an issuer names a person. In a customer and mode, one person has it.
  */
 import { Failure } from '../../kernel/failure.ts'
+import { sha256 } from '../../kernel/secret.ts'
 import { ConstraintError, type Reader, type Tx } from '../../platform/storage/database.ts'
 import { sql } from '../../platform/storage/sql.ts'
+import { foldName } from '../../protocol/fields/folding.ts'
 import { b } from '../../protocol/fields/members.ts'
 import type { CredentialRow } from './store.ts'
 import { IDENTITY_INDEX } from './tables.ts'
@@ -58,6 +60,24 @@ export async function storeIdentities(
       })
     }
   }
+}
+
+const hashOf = (value: unknown): string =>
+  Buffer.from(sha256(JSON.stringify(value))).toString('base64url')
+
+/** Returns the name of an identity in tokens and registrations of agents. */
+export const hashIdentity = ({ issuer, sub }: AssertedIdentity): string => hashOf([issuer, sub])
+
+/** The same of an e-mail address, which names the person with this sign-in name. */
+export const hashEmail = (email: string): string => hashOf(foldName(email))
+
+/** Returns the names of a person that hashes in tokens and registrations can state. */
+export async function readIdentityHashes(
+  from: Reader,
+  person: PersonKey & Pick<CredentialRow, 'username'>,
+): Promise<ReadonlySet<string>> {
+  const identities = await readIdentities(from, person)
+  return new Set([hashEmail(person.username), ...identities.map(hashIdentity)])
 }
 
 const nameOf = ({ issuer, sub }: AssertedIdentity) => JSON.stringify([issuer, sub])

@@ -6,6 +6,7 @@
 import { type KeyObject, verify } from 'node:crypto'
 import { Failure } from '../../kernel/failure.ts'
 import { createTimeOrderedId } from '../../kernel/id.ts'
+import type { Assertion } from '../../kernel/principal.ts'
 import type { Random } from '../../kernel/random.ts'
 import {
   type AccessTokenClaims,
@@ -40,7 +41,7 @@ const CLOCK_TOLERANCE_MS = 5_000
 const RESERVED_CLAIMS: ReadonlySet<string> = new Set(
   (
     'iss sub aud exp nbf iat jti cnf act client_id scope sid customer mode kind third_party ' +
-    'assertion_issuer'
+    'assertion_issuer assertion_rule assertion_identity'
   ).split(' '),
 )
 
@@ -113,7 +114,7 @@ export function draftAccessToken(
     customer: grant.customer,
     mode: grant.mode,
     kind: grant.kind ?? 'person',
-    ...(grant.assertionIssuer !== undefined && { assertion_issuer: grant.assertionIssuer }),
+    ...(grant.assertion && assertionClaims(grant.assertion)),
     ...(grant.thirdParty && { third_party: true }),
   }
   for (const name in grant.claims) {
@@ -129,6 +130,12 @@ export function draftAccessToken(
     expiresAt: exp * 1000,
   }
 }
+
+const assertionClaims = ({ issuer, rule, identity }: Assertion) => ({
+  assertion_issuer: issuer,
+  assertion_rule: rule,
+  ...(identity !== undefined && { assertion_identity: identity }),
+})
 
 export function signDraft({
   key,

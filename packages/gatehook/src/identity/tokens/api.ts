@@ -5,7 +5,7 @@
 
 import type { Actor } from '../../history/audit/actor.ts'
 import type { Failure } from '../../kernel/failure.ts'
-import type { Mode, Principal, Scope } from '../../kernel/principal.ts'
+import type { Assertion, Mode, Principal, Scope } from '../../kernel/principal.ts'
 import type { Reader, Tx, WriteOptions } from '../../platform/storage/database.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
 import { b, type JsonOf } from '../../protocol/fields/members.ts'
@@ -52,8 +52,8 @@ export interface Grant {
   readonly kind?: SubjectKind
   /** The id of the person's row, as a string, or of the client; of a workload, `issuer|sub`. */
   readonly subject: string
-  /** The id of the issuer whose assertion names the person (§16.8). */
-  readonly assertionIssuer?: string
+  /** The assertion that names the workload or the person (§16.8). */
+  readonly assertion?: Assertion
   readonly scopes: readonly string[]
   /** The resources of its first request (RFC 8707); undefined: the standard audience. */
   readonly audience?: readonly string[] | undefined
@@ -123,8 +123,12 @@ export interface AccessTokenClaims {
   readonly customer: string
   readonly mode: Mode
   readonly kind: SubjectKind
-  /** The issuer whose assertion names the person; its deletion ends the token (§16.8). */
+  /** The issuer whose assertion names the caller; its deletion ends the token (§16.8). */
   readonly assertion_issuer?: string
+  /** The rule of the issuer that the assertion matched; its end is that of the token. */
+  readonly assertion_rule?: string
+  /** A hash of how the issuer names the person. */
+  readonly assertion_identity?: string
   readonly [more: string]: unknown
 }
 
@@ -214,8 +218,8 @@ export interface TokenClient {
 /** The permissions that a client has now; they narrow tokens issued before. */
 export interface ClientPermissions {
   readonly scopes: readonly string[]
-  /** Of an issuer: the scopes of its rules in a customer and mode; undefined: it has none. */
-  readonly scopesIn?: (customer: string, mode: Mode) => readonly string[] | undefined
+  /** Of an issuer: the scopes of its rules, by their ids. */
+  readonly rules?: ReadonlyMap<string, readonly string[]>
   /** Registered with `first_party: true`: its tokens reach account endpoints (§4.5). */
   readonly firstParty: boolean
   /** Whether no operator has verified it (§16.4, §16.5). */

@@ -58,6 +58,10 @@ export const findSession = (from: Reader, id: string) => from.get<SessionRow>(by
 export const lockSession = (tx: Tx, { scope, id }: SessionPlace) =>
   tx.lock<SessionRow>(byPlace([scope, id]))
 
+/** Returns whether a session exists, and prevents its end until the transaction ends. */
+export const holdSession = async (tx: Tx, { scope, id }: SessionPlace): Promise<boolean> =>
+  (await tx.hold(byPlace([scope, id]))).length > 0
+
 /** The condition of sessions with a refresh token: others are one access token of an assertion. */
 export const IS_SIGN_IN = 'token_hash IS NOT NULL'
 

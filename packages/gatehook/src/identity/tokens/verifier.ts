@@ -6,7 +6,7 @@ import { parseApiKey } from '../../kernel/api-key-format.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
-import { type Mode, type Principal, scopeOf } from '../../kernel/principal.ts'
+import { type Assertion, type Principal, scopeOf } from '../../kernel/principal.ts'
 import {
   type ExpectedClaims,
   FAULTS,
@@ -50,12 +50,19 @@ interface TokenVerifier
   dropTokens(): void
 }
 
+/** The limits of a token beside its own scopes. */
+interface Permissions {
+  /** Undefined for a token of `/auth/login`, which no client narrows, and for a workload. */
+  readonly client: ClientPermissions | undefined
+  /** The issuer of the assertion by which the token was issued. */
+  readonly issuer: ClientPermissions | undefined
+}
+
 interface VerifiedToken {
   readonly principal: Principal
   readonly claims: AccessTokenClaims
   readonly customer: TokenCustomer
-  /** Undefined for a token of `/auth/login`, which no client narrows. */
-  readonly client: ClientPermissions | undefined
+  readonly permissions: Permissions
   /** Epoch milliseconds. */
   readonly expiresAt: number
   /** `RevocationFeed.generation` when the token was last valid. */
@@ -99,10 +106,11 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
     const customer = await customers.find(claims.customer)
     if (!customer) throw new InvalidToken(FAULTS.noCustomer)
     if (customer.suspended) throw new Failure('customer_suspended')
-    const client = await findPermissions(claims)
-    if (client === null) throw new InvalidToken(FAULTS.clientEnded)
-    const principal = createPrincipal(claims, customer, client)
-    const token = { principal, claims, customer, client, expiresAt: claims.exp * 1000, generation }
+    const permissions = await findPermissions(claims)
+    if (!permissions) throw new InvalidToken(FAULTS.clientEnded)
+    const principal = createPrincipal(claims, customer, permissions)
+    const expiresAt = claims.exp * 1000
+    const token = { principal, claims, customer, permissions, expiresAt, generation }
     if (revocations.isFresh() && begunEpoch === epoch) verifiedTokens.set(jwt, token)
     return token
   }
@@ -114,7 +122,7 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
     if (token.generation === revocations.generation) return true
     if (revocations.hasRevoked(token.claims)) throw new InvalidToken(FAULTS.revoked)
     if (customers.peek(token.claims.customer) !== token.customer) return false
-    if (clients.peek(token.claims.client_id) !== token.client) return false
+    if (!hasCurrentPermissions(token, clients.peek)) return false
     token.generation = revocations.generation
     return true
   }
@@ -151,8 +159,7 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
       (await hasActiveCustomer(claims.customer)) && !(await hasEnded(claims)),
     hasActiveCustomer,
     hasEnded,
-    resolveScopes: async (claims) =>
-      remainingScopes(claims, (await findPermissions(claims)) ?? undefined),
+    resolveScopes: async (claims) => remainingScopes(claims, await findPermissions(claims)),
     evict(id) {
       customers.evict(id)
       clients.evict(id)
@@ -167,26 +174,47 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
 /** Creates the function that says whether claims are valid no more, for any audience. */
 const createEndCheck = (
   { clock, revocations, issuer, audiences }: TokenVerifierDeps,
-  findPermissions: (claims: AccessTokenClaims) => Promise<ClientPermissions | null | undefined>,
+  findPermissions: (claims: AccessTokenClaims) => Promise<Permissions | undefined>,
 ) => {
   const accepts: Accepts = (aud) => audiences.all().some((audience) => isFor(aud, audience))
   return async (claims: AccessTokenClaims): Promise<boolean> => {
     if (findInvalidClaim(claims, { issuer: issuer(), accepts }, clock.now())) return true
-    if ((await findPermissions(claims)) === null) return true
+    if (!(await findPermissions(claims))) return true
     return revocations.isRevoked(claims)
   }
 }
 
-/** Returns null for a client that was deleted or is blocked, and an issuer without a rule. */
+/** Returns the ids of the client and of the issuer that narrow a token. */
+const limitsOf = ({ kind, client_id: id, assertion_issuer: issuerId }: AccessTokenClaims) => ({
+  clientId: id === LOGIN_CLIENT_ID || kind === 'workload' ? undefined : id,
+  issuerId,
+})
+
+/** Returns undefined for a client that was deleted or is blocked, and a rule that has ended. */
 async function permissionsFor(
-  { client_id: id, customer, mode }: AccessTokenClaims,
+  claims: AccessTokenClaims,
   find: (id: string) => Promise<ClientPermissions | undefined>,
-): Promise<ClientPermissions | null | undefined> {
-  if (id === LOGIN_CLIENT_ID) return undefined
-  const client = await find(id)
-  if (!client?.scopesIn) return client ?? null
-  return client.scopesIn(customer, mode) ? client : null
+): Promise<Permissions | undefined> {
+  const { clientId, issuerId } = limitsOf(claims)
+  const client = clientId === undefined ? undefined : await find(clientId)
+  if (clientId !== undefined && !client) return undefined
+  const issuer = issuerId === undefined ? undefined : await find(issuerId)
+  if (issuerId !== undefined && !ruleScopes(claims, issuer)) return undefined
+  return { client, issuer }
 }
+
+/** Returns whether neither the client nor the issuer of a cached token has changed. */
+function hasCurrentPermissions(
+  { claims, permissions: { client, issuer } }: VerifiedToken,
+  peek: (id: string) => ClientPermissions | undefined,
+): boolean {
+  const { clientId, issuerId } = limitsOf(claims)
+  if (clientId !== undefined && peek(clientId) !== client) return false
+  return issuerId === undefined || peek(issuerId) === issuer
+}
+
+const ruleScopes = ({ assertion_rule: id = '' }: AccessTokenClaims, issuer?: ClientPermissions) =>
+  issuer?.rules?.get(id)
 
 /** Returns why a token was rejected; throws any other error. */
 function rejectionOf(error: unknown): { readonly rejection: Rejection; readonly failure: Failure } {
@@ -221,27 +249,35 @@ function createFeedCache<V>(
   }
 }
 
-/** Returns the scopes of a token that its client still has. */
-const remainingScopes = (
-  { scope, customer, mode }: AccessTokenClaims,
-  client: ClientPermissions | undefined,
-): string[] => {
-  const scopes = scope.split(' ').filter((name) => name !== '')
-  const allowed = client && scopesOf(client, customer, mode)
-  return allowed ? intersectScopes(scopes, allowed) : scopes
+/** Returns the scopes of a token that its client, and the rule of its assertion, still have. */
+function remainingScopes(
+  claims: AccessTokenClaims,
+  { client, issuer }: Partial<Permissions> = {},
+): string[] {
+  const scopes = claims.scope.split(' ').filter((name) => name !== '')
+  const limits = [client?.scopes, ruleScopes(claims, issuer)].filter((limit) => limit !== undefined)
+  return limits.length === 0 ? scopes : intersectScopes(scopes, ...limits)
 }
 
-/** Returns the scopes of a client, or of the rules of an issuer in a customer and mode. */
-const scopesOf = ({ scopes, scopesIn }: ClientPermissions, customer: string, mode: Mode) =>
-  scopesIn?.(customer, mode) ?? scopes
+const assertionOf = ({
+  assertion_issuer: issuer,
+  assertion_rule: rule,
+  assertion_identity: identity,
+}: AccessTokenClaims): Assertion | undefined =>
+  issuer === undefined || rule === undefined
+    ? undefined
+    : { issuer, rule, ...(identity !== undefined && { identity }) }
 
 function createPrincipal(
   claims: AccessTokenClaims,
   { no, rate, totalRate, externalId }: TokenCustomer,
-  client: ClientPermissions | undefined,
+  permissions: Permissions,
 ): Principal {
   const { customer, mode, kind, sub, client_id, sid, name, third_party } = claims
+  const { client, issuer } = permissions
   const isThirdParty = client && (!client.firstParty || third_party === true)
+  const assertion = assertionOf(claims)
+  const clientScopes = client?.scopes ?? ruleScopes(claims, issuer)
   return {
     customer,
     mode,
@@ -249,11 +285,12 @@ function createPrincipal(
     kind,
     subject: sub,
     ...(typeof name === 'string' && { name }),
-    scopes: new Set(remainingScopes(claims, client)),
+    scopes: new Set(remainingScopes(claims, permissions)),
     ...(kind === 'person' && isThirdParty && { thirdParty: true as const }),
     ...(client?.describesItself && { isUnverified: true as const }),
     clientId: client_id,
-    ...(client && { clientScopes: scopesOf(client, customer, mode) }),
+    ...(assertion && { assertion }),
+    ...(clientScopes && { clientScopes }),
     ...(sid !== undefined && { sessionId: sid }),
     ...(externalId !== undefined && { externalId }),
     ...(rate && { rate }),

@@ -25,6 +25,8 @@ export interface Registration {
   readonly subject: string | null
   /** The OAuth client that is its maker, for itself or for the person. */
   readonly client_id: string | null
+  /** The `Assertion` by which its maker has its token, as JSON. */
+  readonly assertion: string | null
   readonly active: number
   readonly disabled_reason: string | null
   readonly revision: number
@@ -34,7 +36,7 @@ export interface Registration {
 }
 
 const COLUMNS = `no, id, tag, scope, url, events, scopes, description, api_version, subject,
-  client_id, active, disabled_reason, revision, created_at, updated_at, deleted_at`
+  client_id, assertion, active, disabled_reason, revision, created_at, updated_at, deleted_at`
 
 /** Registrations that one message names; other nodes find the deliveries of further ones. */
 const WAKE_MAX = 500
@@ -53,12 +55,13 @@ const tagInScope = prepareStatement(
 )
 const insert = prepareStatement(
   `INSERT INTO gh_webhooks (id, tag, scope, url, events, description, api_version, scopes, subject,
-     client_id, created_at, updated_at)
-   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${COLUMNS}`,
+     client_id, assertion, created_at, updated_at)
+   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${COLUMNS}`,
 )
 const update = prepareStatement(
   `UPDATE gh_webhooks SET url = ?, events = ?, description = ?, api_version = ?, active = ?,
-     disabled_reason = ?, scopes = ?, subject = ?, client_id = ?, updated_at = ?,
+     disabled_reason = ?, scopes = ?, subject = ?, client_id = ?, assertion = ?,
+     updated_at = ?,
      revision = revision + 1,
      health = CASE WHEN CAST(? AS BIGINT) = 0 THEN 0 WHEN health = 0 THEN 1 ELSE health END
    WHERE scope = ? AND no = ? RETURNING ${COLUMNS}`,
@@ -137,6 +140,7 @@ type NewRegistration = Pick<
   | 'scopes'
   | 'subject'
   | 'client_id'
+  | 'assertion'
 >
 
 export async function insertRegistration(
@@ -145,7 +149,7 @@ export async function insertRegistration(
   now: number,
 ): Promise<Registration> {
   const { id, tag, scope, url, events, description, api_version } = row
-  const maker = [row.scopes, row.subject, row.client_id]
+  const maker = [row.scopes, row.subject, row.client_id, row.assertion]
   const values = [id, tag, scope, url, events, description, api_version, ...maker, now, now]
   return (await tx.get<Registration>(insert(values)))!
 }
@@ -156,7 +160,7 @@ export async function updateRegistration(
   now: number,
 ): Promise<Registration> {
   const { url, events, description, api_version, active, disabled_reason } = row
-  const maker = [row.scopes, row.subject, row.client_id]
+  const maker = [row.scopes, row.subject, row.client_id, row.assertion]
   const settings = [url, events, description, api_version, active, disabled_reason]
   const values = [...settings, ...maker, now, active, row.scope, row.no]
   return (await tx.get<Registration>(update(values)))!
@@ -261,6 +265,10 @@ const ofClient = prepareStatement(
   `SELECT ${COLUMNS} FROM gh_webhooks
    WHERE scope = ? AND client_id = ? AND deleted_at IS NULL`,
 )
+const ofAssertions = prepareStatement(
+  `SELECT ${COLUMNS} FROM gh_webhooks
+   WHERE scope = ? AND assertion IS NOT NULL AND deleted_at IS NULL`,
+)
 /** Returns a function that wakes the deliveries of a customer, by number, after the commit. */
 export const customerWaker =
   (wake: WakeDeliveries) =>
@@ -272,6 +280,10 @@ export const customerWaker =
 
 export const registrationsOfPerson = (from: Reader, scope: Scope, subject: string) =>
   from.all<Registration>(ofPerson([scope, subject]))
+
+/** Returns the registrations whose makers are workloads or agents of trusted issuers. */
+export const registrationsOfAssertions = (from: Reader, scope: Scope) =>
+  from.all<Registration>(ofAssertions([scope]))
 
 export const registrationsOfClient = (from: Reader, scope: Scope, clientId: string) =>
   from.all<Registration>(ofClient([scope, clientId]))

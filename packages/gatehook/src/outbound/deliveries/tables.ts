@@ -20,7 +20,8 @@ export const webhooks: Table = {
   name: 'gh_webhooks',
   row:
     'A registration. `scopes`: the read scopes of its creator; `subject`: the person, ' +
-    '`client_id`: the OAuth client that created it. `revision` grows with every change, ' +
+    '`client_id`: the OAuth client that created it, `assertion`: by which assertion of an ' +
+    'issuer, as JSON. `revision` grows with every change, ' +
     'including changes of its secrets. A deleted one stays without secrets until its ' +
     'deliveries are purged. `tag` is unique in the scope, and ends the ids of its deliveries. ' +
     '`first_failure_at` is the first failure since the last success; `hold_until` the end of ' +
@@ -49,6 +50,7 @@ export const webhooks: Table = {
     hold_until: int.orNull,
     scopes: text.plain.or('[]'),
     client_id: text.plain.orNull,
+    assertion: text.plain.orNull,
     health: int.or(1),
     backlog: int.or(0),
   },

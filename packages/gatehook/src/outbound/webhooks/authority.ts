@@ -31,7 +31,7 @@ export interface Authority {
 }
 
 /** The columns of a registration that describe its maker. */
-export type Maker = Pick<Registration, 'scopes' | 'subject' | 'client_id'>
+export type Maker = Pick<Registration, 'scopes' | 'subject' | 'client_id' | 'assertion'>
 
 /** Whether scopes permit to make and to keep registrations. */
 export const mayWrite = (scopes: ReadonlySet<string>): boolean =>
@@ -114,11 +114,12 @@ export async function makerOf(
     })
   }
   requireReadable({ types }, currentPrincipal, patterns)
-  const { kind, subject, clientId } = principal
+  const { kind, subject, clientId, assertion } = principal
   const client = kind === 'client' ? subject : clientId === FIRST_PARTY ? undefined : clientId
   return {
     scopes: JSON.stringify([...types.readScopesOf(currentPrincipal)]),
     subject: kind === 'person' ? subject : null,
     client_id: client ?? null,
+    assertion: assertion ? JSON.stringify(assertion) : null,
   }
 }

@@ -1,14 +1,15 @@
 /**
  * Registrations follow the authority of their makers (§9.14). When a person is disabled, deleted or
  * loses `webhooks:write`, or an application is deleted or its consent revoked, their registrations
- * become inactive. A maker's narrower scopes narrow its registrations. All of it happens in the
- * transaction of the change.
+ * become inactive, as do those of a workload or an agent whose issuer, rule or identity has ended.
+ * A maker's narrower scopes narrow its registrations. All of it happens in the transaction of the
+ * change.
  */
 import { type AuditContext, recordAudit } from '../../history/audit/store.ts'
 import { webhookDisabled } from '../../history/events/engine-types.ts'
 import type { EventAccess } from '../../history/events/event-access.ts'
 import type { RecordEvent } from '../../history/events/store.ts'
-import type { Principal, Scope } from '../../kernel/principal.ts'
+import type { Assertion, Principal, Scope } from '../../kernel/principal.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { saveTopics } from '../deliveries/outbox.ts'
 import type { Registration } from '../deliveries/registration-store.ts'
@@ -18,15 +19,25 @@ import { eventsOf, scopesOf } from './registration.ts'
 
 export const CREATOR_REMOVED = 'creator_removed'
 
-/** Reads the scopes of a person, a client or an issuer; undefined: disabled or deleted. */
-type StoredScopes = (tx: Tx, id: string, scope: Scope) => Promise<ReadonlySet<string> | undefined>
+/** Reads what makers may do now; undefined: the maker was disabled or deleted. */
+export interface MakerRights {
+  person(tx: Tx, subject: string): Promise<PersonRights | undefined>
+  client(tx: Tx, clientId: string): Promise<ReadonlySet<string> | undefined>
+  /** Reads the scopes of the rule of an issuer. */
+  rule(tx: Tx, assertion: Assertion): Promise<ReadonlySet<string> | undefined>
+}
+
+interface PersonRights {
+  readonly scopes: ReadonlySet<string>
+  /** Hashes of how issuers name the person. */
+  readonly identities: ReadonlySet<string>
+}
 
 interface MakerDeps extends AuditContext {
   readonly db: Database
   readonly record: RecordEvent
   readonly types: EventAccess
-  readonly personScopes: StoredScopes
-  readonly clientScopes: StoredScopes
+  readonly rights: MakerRights
   readonly wake: (webhookNos: readonly number[]) => void
 }
 
@@ -36,10 +47,12 @@ export interface Makers {
   /** To be called when a person revoked the consent to a client. */
   consentEnded(tx: Tx, scope: Scope, subject: string, clientId: string): Promise<void>
   clientChanged(tx: Tx, scope: Scope, clientId: string): Promise<void>
+  /** To be called when the rules of an issuer were changed, or it was deleted. */
+  issuerChanged(tx: Tx, scope: Scope, issuer: string): Promise<void>
 }
 
 export function createMakers(deps: MakerDeps): Makers {
-  const { types, personScopes, clientScopes } = deps
+  const { types, rights } = deps
   const reviewRegistrations = async (
     tx: Tx,
     rows: readonly Registration[],
@@ -55,7 +68,12 @@ export function createMakers(deps: MakerDeps): Makers {
     async personChanged(tx, scope, subject) {
       const rows = await store.registrationsOfPerson(tx, scope, subject)
       if (rows.length === 0) return
-      await reviewRegistrations(tx, rows, 'person', await personScopes(tx, subject, scope))
+      const person = await rights.person(tx, subject)
+      for (const row of rows) {
+        const { identity } = assertionOf(row) ?? {}
+        const isNamed = identity === undefined || person?.identities.has(identity)
+        await reviewRegistrations(tx, [row], 'person', isNamed ? person?.scopes : undefined)
+      }
     },
     async consentEnded(tx, scope, subject, clientId) {
       const rows = await store.registrationsOfPerson(tx, scope, subject)
@@ -64,14 +82,25 @@ export function createMakers(deps: MakerDeps): Makers {
     async clientChanged(tx, scope, clientId) {
       const rows = await store.registrationsOfClient(tx, scope, clientId)
       if (rows.length === 0) return
-      const scopes = await clientScopes(tx, clientId, scope)
+      const scopes = await rights.client(tx, clientId)
       const ofPersons = rows.filter(({ subject }) => subject !== null)
       const ofClient = rows.filter(({ subject }) => subject === null)
       await reviewRegistrations(tx, ofClient, 'client', scopes)
       await reviewRegistrations(tx, ofPersons, 'person', scopes)
     },
+    async issuerChanged(tx, scope, issuer) {
+      for (const row of await store.registrationsOfAssertions(tx, scope)) {
+        const assertion = assertionOf(row)!
+        if (assertion.issuer !== issuer) continue
+        const kind = row.subject === null ? 'workload' : 'person'
+        await reviewRegistrations(tx, [row], kind, await rights.rule(tx, assertion))
+      }
+    },
   }
 }
+
+const assertionOf = ({ assertion }: Registration): Assertion | undefined =>
+  assertion === null ? undefined : JSON.parse(assertion)
 
 /** Disables a registration. Its deliveries wait until a key of the customer becomes its maker. */
 async function disable(deps: MakerDeps, tx: Tx, row: Registration): Promise<void> {

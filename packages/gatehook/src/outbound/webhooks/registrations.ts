@@ -180,8 +180,9 @@ export function createRegistration(
   }
   const create = async (tx: Tx): Promise<Answer> => {
     const now = clock.now()
-    await lockCustomerOf(tx, scope)
+    // The rows of the caller are locked first, in the order of their changes.
     const maker = await makerOf(context, tx, principal, input.events)
+    await lockCustomerOf(tx, scope)
     await requireCapacity(tx, call)
     let tag = newTag(random)
     while (await store.isTagUsed(tx, scope, tag)) tag = newTag(random)

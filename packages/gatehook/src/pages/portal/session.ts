@@ -97,7 +97,8 @@ function createFindSession({ admin, people, seesAllRows }: PortalSessionDeps): F
     // A new password, name, role or scope changes the revision.
     if (!person || person.revision !== row.revision) return undefined
     const scopes: ReadonlySet<string> = new Set(person.scopes)
-    const full: Principal = { ...common, name: person.username, scopes }
+    const { username: name, revision } = person
+    const full: Principal = { ...common, name, scopes, revision }
     const isForAll = seesAllRows(full)
     const inPortal = isForAll ? 'all' : 'own'
     return { ...full, inPortal, scopes: personScopes(scopes, isForAll) }

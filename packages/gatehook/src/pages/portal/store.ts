@@ -76,6 +76,17 @@ export const findSession = (from: Reader, hash: Uint8Array, now: number) =>
     FROM gh_portal_sessions s JOIN ${raw(customerOf('s.customer'))}
     WHERE s.hash = ${hash} AND s.expires_at > ${now}`)
 
+/** Returns the scopes of the session that a link opened, as JSON; undefined: it has ended. */
+export async function findLinkScopes(
+  from: Reader,
+  link: string,
+  now: number,
+): Promise<string | undefined> {
+  const row = await from.get<{ can: string }>(sql`SELECT can FROM gh_portal_sessions
+    WHERE kind = 'portal' AND subject = ${link} AND expires_at > ${now}`)
+  return row?.can
+}
+
 /** Deletes a session and returns it; undefined if there is none. */
 export const takeSession = (tx: Tx, hash: Uint8Array) =>
   tx.get<Row & Pick<PortalSession, 'id' | 'scope' | 'kind' | 'subject' | 'email'>>(
