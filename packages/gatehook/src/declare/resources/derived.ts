@@ -163,7 +163,10 @@ const inputsOf = (spec: FieldSpec, definition: ResourceDefinition): string[] =>
   columnsRead(spec, definition).filter((name) => definition.fields[name]!.write !== 'never')
 
 /** Returns the names of the columns that an expression may read: its words outside of literals. */
-function columnsRead({ derived }: FieldSpec, { fields }: ResourceDefinition): string[] {
+export function columnsRead(
+  { derived }: FieldSpec,
+  { fields }: Pick<ResourceDefinition, 'fields'>,
+): string[] {
   const texts = `${derived!.sqlite} ${derived!.postgres}`.replace(/'[^']*'/g, "''")
   const words = new Set(texts.toLowerCase().match(/\b[a-z_]\w*\b(?!\s*\()/g))
   return tableFields(fields).flatMap(([name]) => (words.has(name) ? name : []))

@@ -11,13 +11,12 @@ import type { Reader, Tx } from '../../platform/storage/database.ts'
 import type { DatabaseName } from '../../platform/storage/expressions.ts'
 import { prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
 import { timeOf } from '../../platform/storage/transaction-time.ts'
-import { isSameValue } from '../../protocol/fields/forms.ts'
+import { isSameValue, toJson } from '../../protocol/fields/forms.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { columnFields } from './computed.ts'
 import { selectTerms } from './derived.ts'
 import { signInResource } from './directory.ts'
-import { withHidden } from './event-object.ts'
 import { ownerPathOf, owningField, wholeScope } from './ownership.ts'
 import {
   createPersonRows,
@@ -25,11 +24,17 @@ import {
   ownerLookUp,
   type PersonPlace,
 } from './person-rows.ts'
-import { erasedFields, erasedMembers, namesToErase, personalNames } from './personal-fields.ts'
+import { erasedFields, erasedMembers, personalNames, valuesToErase } from './personal-fields.ts'
+import {
+  eraseRecordedRow,
+  formerValues,
+  readRecordedRow,
+  replaceMembers,
+} from './recorded-objects.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import { rowDecoder } from './shape.ts'
 import { stampFields } from './stamps.ts'
-import { parseWire, toWire } from './validate.ts'
+import { toWire } from './validate.ts'
 
 /** Receives the personal values of the person. */
 type OnPersonalValue = (kind: 'name' | 'other', value: unknown) => void
@@ -69,6 +74,8 @@ interface PersonalRows {
 export interface PersonalData {
   /** Of each resource whose rows belong to persons, that of persons first. */
   readonly rows: readonly PersonalRows[]
+  /** Whether the events of a collection are those of a declared resource. */
+  declares(collection: string): boolean
   /** Reports the personal values of a row that are not erased yet. */
   report(table: string, row: AnyRow, onValue: OnPersonalValue): void
   /**
@@ -128,26 +135,26 @@ export function createPersonalData(catalog: Catalog, keys: MacKeys): PersonalDat
     for (const name of personalNames(specs)) {
       if (!isSameValue(object[name], erased[name])) onValue('other', object[name])
     }
-    return withMembers(text, object, erased)
+    return replaceMembers(text, object, specs, erased)
   }
   /** Reports the values of a row in the form of JSON, which copies of it have. */
   const reportRow = (definition: ResourceDefinition, row: AnyRow, onValue: OnPersonalValue) => {
-    const wire = toWire(definition.fields, row)
     const n = numberOf(keys.current, definition.name, row.id as RowId)
-    for (const name of namesToErase(definition, row, n)) {
-      onValue(name === definition.signsIn?.username ? 'name' : 'other', wire[name])
+    for (const [name, value] of valuesToErase(definition, row, n)) {
+      const kind = name === definition.signsIn?.username ? 'name' : 'other'
+      onValue(kind, toJson(definition.fields[name]!, value))
     }
   }
   return {
     rows: ordered.map(({ name }) => rowsOf(catalog, catalog.entries.get(name)!, keys)),
+    declares: (collection) => catalog.entries.has(collection),
     report: (table, row, onValue) =>
       reportRow(catalog.entries.get(table)!.definition, row, onValue),
     async eraseEvent(reader, person, event, findings) {
       const onValue = findings.add.bind(findings)
       const { type, collection, shape, text } = event
       const entry = catalog.entries.get(collection ?? '')
-      const from = entry?.shapes.get(shape)
-      if (!entry || !from) {
+      if (!entry) {
         const forms = catalog.objectForms.get(type)
         if (!forms) return undefined
         const newest = forms.convert(text, shape, catalog.newest)
@@ -155,16 +162,13 @@ export function createPersonalData(catalog: Catalog, keys: MacKeys): PersonalDat
         return erased && forms.convert(erased, catalog.newest, shape)
       }
       const { definition } = entry
-      const recorded = JSON.parse(text) as AnyRow
-      const row = from.chain.up(withHidden(from, parseWire(from.specs, recorded)))
+      const recorded = readRecordedRow(definition, entry.shapes.get(shape), text)
+      const { row } = recorded
       if (!(await isOwned(reader, person, { definition, row, findings }))) return undefined
+      const n = numberOf(keys.current, definition.name, row.id)
       reportRow(definition, row, onValue)
-      const n = numberOf(keys.current, definition.name, row.id as RowId)
-      const fields = erasedFields(definition, row, n)
-      if (Object.keys(fields).length === 0) return text
-      if (!from.chain.isEmpty) return from.encode({ ...row, ...fields })
-      // An object of the newest version keeps its members, also those that are declared no more.
-      return withMembers(text, recorded, toWire(definition.fields, fields))
+      onValue('other', formerValues(recorded, n))
+      return eraseRecordedRow(recorded, text, n)
     },
     eraseInput(person, job, onValue) {
       const declared = jobs.find(({ kind, name }) => kind === 'job' && name === job.name)
@@ -217,14 +221,6 @@ function ownerOfEvents(
     findings.noteFormerRow(name, id, isFormer)
     return isOfPerson
   }
-}
-
-/** Replaces members that an object has. Returns its text if they are the same. */
-function withMembers(text: string, object: AnyRow, members: AnyRow): string {
-  const changed = Object.entries(members).filter(
-    ([name, value]) => Object.hasOwn(object, name) && !isSameValue(object[name], value),
-  )
-  return changed.length === 0 ? text : JSON.stringify({ ...object, ...Object.fromEntries(changed) })
 }
 
 /** Whether a row exists, deleted ones included that can be restored. */

@@ -279,11 +279,13 @@ async function erasedEvent(
   const event = recordedEvent(row)
   const declared = await deps.personal.eraseEvent(deps.db, person, event, values)
   if (isPart && declared !== undefined) return undefined
-  const isUndeclared = declared === undefined && event.collection === null
+  const { collection } = event
+  const isUndeclared =
+    declared === undefined && (collection === null || !deps.personal.declares(collection))
   const object = isUndeclared ? withoutValues(event.text, values) : (declared ?? event.text)
   if (object === event.text) return undefined
   const { scope } = person
-  const { type, collection, shape } = event
+  const { type, shape } = event
   const stored = { scope, id: String(row.id), type, collection, shape, object }
   return async (tx) => {
     await replaceObject(tx, scope, stored.id, object)

@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { PersonFindings } from '../../declare/resources/personal-data.ts'
+import { textsOf } from '../../declare/resources/personal-fields.ts'
 import { composeText } from '../../kernel/compose.ts'
 import type { RowId } from '../../kernel/row-id.ts'
 import type { Value } from '../../platform/storage/database.ts'
@@ -304,10 +305,4 @@ export class PersonValues implements PersonTrace, PersonFindings {
       formerRows: [...this.#formerRows],
     }
   }
-}
-
-/** Returns the texts in a JSON value. */
-function textsOf(value: unknown): string[] {
-  if (typeof value === 'string') return [value]
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : []
 }
