@@ -18,10 +18,15 @@ import {
 import { withApi } from '../declare/resources/api-resources.ts'
 import { findNarrowings } from '../declare/resources/change-check.ts'
 import { EXTERNAL_EVENT_SCOPE } from '../declare/resources/event-types.ts'
-import { describeUncomparedRules, promisedRules } from '../declare/resources/promised-rules.ts'
+import {
+  describeUncomparedRules,
+  promisedRoute,
+  promisedRules,
+} from '../declare/resources/promised-rules.ts'
 import type { ResourceDefinition } from '../declare/resources/resource.ts'
 import { defaultPersonScopes, findScopeWarnings } from '../declare/resources/scopes.ts'
 import type { ServiceDefinition } from '../declare/resources/service.ts'
+import { signUpPaths } from '../declare/resources/sign-up-forms.ts'
 import { listVersionCallers } from '../declare/versions/store.ts'
 import { openApiOf } from '../documents.ts'
 import { type Clock, wallClock } from '../kernel/clock.ts'
@@ -70,8 +75,13 @@ function documentsOf(service: ServiceDefinition): Map<string, VersionPromise> {
         name,
         promisedRules(definition, shapes.get(version)!, personScopes),
       ])
-      const document = openApiOf(version, catalog)
-      const promise = { fields: Object.fromEntries(fields), rules: Object.fromEntries(rules) }
+      const { paths, ...parts } = openApiOf(version, catalog)
+      const document = { ...parts, paths: { ...paths, ...signUpPaths(catalog, version) } }
+      const ofRoutes = service.routes.map(promisedRoute)
+      const promise = {
+        fields: Object.fromEntries(fields),
+        rules: Object.fromEntries([...rules, ...ofRoutes]),
+      }
       return [version, { ...promise, document, vendor, ...events }]
     }),
   )

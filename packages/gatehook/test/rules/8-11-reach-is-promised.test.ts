@@ -76,6 +76,7 @@ test('fewer rights of persons and strangers are breaks', () => {
   assert.deepEqual(breaksOf({ isOwned: true }, {}), [readsAll![0], changesAll![0]])
   const { signUp: _signUp, ...closed } = signIn
   assert.deepEqual(breaksOf({}, { person: { ...closed, scopes: ['s:read'] } }), [
+    'POST /auth/signup is removed.',
     'people: persons have the scope s:write by default',
     'people: strangers sign up',
     'people: persons reset their passwords by mail',

@@ -41,6 +41,8 @@ interface LockedRules {
   readonly effects: readonly string[]
   /** Days in which callers can restore a deleted row. Undefined if they cannot. */
   readonly purgeAfterDays?: number
+  /** The largest body. Undefined: that of every request. */
+  readonly maxBodyBytes?: number
 }
 
 export interface VersionPromise {
@@ -192,8 +194,9 @@ function* promiseMistakes(value: unknown, where: string): Mistakes {
 }
 
 function* ruleMistakes(value: unknown, where: string): Mistakes {
-  const rules: Node = { purgeAfterDays: 1, ...nodeOf(value) }
-  const types = { limits: isArray, effects: isArray, purgeAfterDays: isNumber }
+  const rules: Node = { purgeAfterDays: 1, maxBodyBytes: 1, ...nodeOf(value) }
+  const numbers = { purgeAfterDays: isNumber, maxBodyBytes: isNumber }
+  const types = { limits: isArray, effects: isArray, ...numbers }
   yield* typeMistakes(rules, types, where)
   for (const [at, limit] of membersAt(rules.limits, `${where}/limits`)) {
     yield* typeMistakes(limit, { fields: isArray }, at)

@@ -1,4 +1,5 @@
 /** Compares the rules of resources that their documents do not contain (§8.11). Pure. */
+import { defaultLimits } from '../../protocol/http/exchange.ts'
 import { breakFinding, type OperationFinding, type PartChange } from './finding.ts'
 import type { VersionPromise } from './lock.ts'
 
@@ -12,7 +13,8 @@ export function diffRules(
   current: VersionPromise,
   isReported: (effect: string) => boolean,
 ): OperationFinding[] {
-  return Object.entries(rules).flatMap(([resource, { limits, effects, purgeAfterDays }]) => {
+  return Object.entries(rules).flatMap(([resource, promised]) => {
+    const { limits, effects, purgeAfterDays } = promised
     const now = current.rules[resource]
     if (!now) return [] // The paths of the resource are removed, which the documents show.
     const oldLimits = limits.map(({ sentence }) => sentence)
@@ -37,6 +39,7 @@ export function diffRules(
         ]),
       ),
       ...purgeFindings(resource, purgeAfterDays, now.purgeAfterDays),
+      ...sizeFindings(resource, promised.maxBodyBytes, now.maxBodyBytes),
     ]
   })
 }
@@ -55,6 +58,16 @@ function purgeFindings(
       [`${promisedDays} days`, `${days} days`],
     ),
   ]
+}
+
+function sizeFindings(
+  resource: string,
+  promised: number = defaultLimits.bodyBytes,
+  bytes: number = defaultLimits.bodyBytes,
+): OperationFinding[] {
+  if (bytes >= promised) return []
+  const sentence = `${resource}: bodies have at most ${bytes} bytes instead of ${promised}.`
+  return [ruleFinding(sentence, [`${promised} bytes`, `${bytes} bytes`])]
 }
 
 const ruleFinding = (sentence: string, parts: PartChange): OperationFinding => ({

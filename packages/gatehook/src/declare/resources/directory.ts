@@ -8,6 +8,7 @@ import { EVERY_SCOPE } from './field-rights.ts'
 import { wholeScope } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { rowDecoder } from './shape.ts'
+import { createSignUpForms } from './sign-up-forms.ts'
 
 /** Returns the resource whose rows sign in, or undefined. */
 export const signInResource = (
@@ -23,7 +24,8 @@ export function hasMailNames({ fields, signsIn }: ResourceDefinition): boolean {
 export function createDirectory(catalog: Catalog): Directory | undefined {
   const definition = signInResource(catalog.service.resources)
   if (!definition) return undefined
-  const { rows, reach } = catalog.entries.get(definition.name)!
+  const entry = catalog.entries.get(definition.name)!
+  const { rows, reach } = entry
   // Operators write every field, and read all but write-only ones.
   const shape = rows.newest.as(EVERY_SCOPE)
   const { username, names, signUp, passwordReset } = definition.signsIn!
@@ -43,6 +45,7 @@ export function createDirectory(catalog: Catalog): Directory | undefined {
       const target = { reach: reach(principal, 'change'), id, actor, permitsUsername }
       await rows.update(tx, target, () => ({ [username]: name }))
     },
+    signUpForms: createSignUpForms(entry),
     values: (body) => shape.validators.create(body),
     async create(tx, scope, values) {
       return (await rows.create(tx, wholeScope(scope), values)).row

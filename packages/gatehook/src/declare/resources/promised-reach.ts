@@ -20,6 +20,21 @@ export function promisedReach(definition: ApiResource, personScopes: readonly st
     ...(signsIn ? personScopes.map((scope) => `persons have the scope ${scope} by default`) : []),
     ...(signsIn?.names === 'installation' ? ['persons sign in without the id of a customer'] : []),
     ...(signsIn?.signUp ? ['strangers sign up'] : []),
+    ...(signsIn?.signUp?.scopes ?? [])
+      .filter((scope) => !personScopes.includes(scope))
+      .map((scope) => `an account of a sign-up has the scope ${scope}`),
     ...(signsIn?.passwordReset ? ['persons reset their passwords by mail'] : []),
   ]
+}
+
+/** What strangers cannot do, as sentences; a new one is a break. */
+export function promisedLimits(
+  { signsIn }: ApiResource,
+  personScopes: readonly string[],
+): readonly string[] {
+  const { scopes } = signsIn?.signUp ?? {}
+  if (!scopes) return []
+  return personScopes
+    .filter((scope) => !scopes.includes(scope))
+    .map((scope) => `an account of a sign-up lacks the scope ${scope}`)
 }

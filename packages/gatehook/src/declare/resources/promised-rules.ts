@@ -5,10 +5,12 @@
  */
 import type { ApiResource } from './api-resources.ts'
 import { innerReferencesOf } from './inner-references.ts'
-import { promisedReach } from './promised-reach.ts'
+import { promisedLimits, promisedReach } from './promised-reach.ts'
 import type { ActionDefinition, ResourceDefinition } from './resource.ts'
 import { STATE_FIELD } from './resource.ts'
 import { actionEvents } from './resource-check.ts'
+import type { RouteDefinition } from './route.ts'
+import { sampleRow } from './sample.ts'
 import type { VersionShape } from './shape.ts'
 import { uniqueTuples } from './table.ts'
 
@@ -19,6 +21,22 @@ interface PromisedRules {
   readonly effects: readonly string[]
   /** Days in which callers can restore a deleted row. */
   readonly purgeAfterDays?: number
+  /** The largest body; undefined: that of every request. */
+  readonly maxBodyBytes?: number
+}
+
+const UNREACHED = 'agents do not reach it'
+
+/** Returns the rules of a route in the names of the lock: those that no document has. */
+export const promisedRoute = ({
+  method,
+  path,
+  mcp,
+  maxBodyBytes,
+}: RouteDefinition): [name: string, rules: PromisedRules] => {
+  const name = `${method} ${path}`
+  const limits = mcp === false ? [{ fields: [], sentence: `${name}: ${UNREACHED}` }] : []
+  return [name, { limits, effects: [], ...(maxBodyBytes !== undefined && { maxBodyBytes }) }]
 }
 
 /**
@@ -36,6 +54,11 @@ export function promisedRules(
     [...new Set(names.map(chain.oldFieldOf))].sort()
   const states = specs[STATE_FIELD]?.values ?? []
   const limits = [
+    ...withoutFields(promisedLimits(definition, personScopes)),
+    ...withoutFields(definition.mcp ? [] : [UNREACHED]),
+    ...withoutFields(
+      actions.flatMap((action) => (action.mcp === false ? [`${action.name}: ${UNREACHED}`] : [])),
+    ),
     ...uniqueTuples(definition)
       .map(oldNames)
       .map((names) => ({
@@ -78,6 +101,7 @@ export function promisedRules(
     ...references,
     ...tuples,
     ...promisedReach(definition, personScopes),
+    ...linksOf(definition).map((link) => `rows have the link ${link}`),
     ...[...events, ...actionEvents(definition)].map((type) => `emits the event ${type}`),
     ...oldNames(search).map((field) => `q finds words of ${field}`),
     ...deletions,
@@ -86,6 +110,7 @@ export function promisedRules(
   return {
     limits: limits.map((limit) => ({ ...limit, sentence: `${name}: ${limit.sentence}` })),
     effects: [...new Set(effects)].map((effect) => `${name}: ${effect}`),
+    ...(definition.maxBodyBytes !== undefined && { maxBodyBytes: definition.maxBodyBytes }),
     ...(softDeletion?.scope !== undefined && {
       purgeAfterDays: softDeletion.purgeAfterMs / DAY_MS,
     }),
@@ -93,6 +118,19 @@ export function promisedRules(
 }
 
 const DAY_MS = 86_400_000
+
+const withoutFields = (sentences: readonly string[]) =>
+  sentences.map((sentence) => ({ fields: [], sentence }))
+
+/** Returns the names of the links of a sample row. */
+function linksOf(definition: ResourceDefinition): string[] {
+  if (!definition.links) return []
+  try {
+    return Object.keys(definition.links(sampleRow(definition)))
+  } catch {
+    return [] // own code may reject the sample
+  }
+}
 
 /** Returns the rules of a resource that only their code describes; undefined without any. */
 export function describeUncomparedRules({

@@ -34,6 +34,14 @@ export interface Person {
 
 export type DirectoryRow = Readonly<Record<string, unknown>>
 
+/** The bodies of sign-ups. */
+interface SignUpBodies {
+  /** Returns the fields of the form that has all of these members. */
+  namesFor(members: readonly string[]): ReadonlySet<string>
+  /** Returns a body as the values of a row. Throws `validation_failed`. */
+  read(body: DirectoryRow): DirectoryRow
+}
+
 /** The rows of the resource whose rows sign in. */
 export interface Directory {
   readonly resource: string
@@ -57,6 +65,8 @@ export interface Directory {
    * event and credential. Throws `conflict`, `validation_failed`.
    */
   rename(tx: Tx, principal: Principal, id: number, username: string, actor: Actor): Promise<void>
+  /** The bodies of sign-ups, also those of older versions. */
+  readonly signUpForms: SignUpBodies
   /** Returns a body's members as the values of a row. Throws `validation_failed`. */
   values(body: DirectoryRow): DirectoryRow
   /** Creates a row as the resource does: with checks, references and events. */

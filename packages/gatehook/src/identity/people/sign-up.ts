@@ -25,6 +25,7 @@ import {
   type AccountMailDeps,
   type AddressedInput,
   acceptMailRequest,
+  invalidMailToken,
   type MailedName,
   type TokenInput,
 } from './account-mail.ts'
@@ -61,10 +62,11 @@ function readSignUp(
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw invalidMembers([{ pointer: '', code: 'invalid_value', message: 'must be an object' }])
   }
-  const names = signUpFields(directory)
   const placeMembers = placeMembersFor(directory.names)
   const isPlace = (name: string) => Object.hasOwn(placeMembers, name)
   const entries = Object.entries(input)
+  const members = Object.keys(input).filter((name) => !isPlace(name))
+  const names = directory.signUpForms.namesFor(members)
   const body = Object.fromEntries(entries.filter(([name]) => names.has(name)))
   const errors: FieldError[] = entries
     .filter(([name]) => !names.has(name) && !isPlace(name))
@@ -74,7 +76,7 @@ function readSignUp(
       message: 'is not a field of a sign-up',
     }))
   try {
-    const email = directory.values(body)[directory.username]
+    const email = directory.signUpForms.read(body)[directory.username]
     if (typeof email !== 'string' || !isMailAddress(email)) {
       const message = 'must be an e-mail address'
       errors.push({ pointer: `/${directory.username}`, code: 'invalid_value', message })
@@ -94,11 +96,15 @@ function readSignUp(
   return { body, place }
 }
 
+/** Returns the address of a valid body; a later release may have another name for it. */
+const emailOf = ({ username, signUpForms }: Directory, body: DirectoryRow): string =>
+  String(body[username] ?? signUpForms.read(body)[username])
+
 /** Handles `POST /auth/signup`. */
 export function signUp(call: Call, deps: AccountMailDeps): Promise<Answer> {
   const { directory } = deps.context
   const { body, place } = readSignUp(directory, call.body)
-  const email = String(body[directory.username])
+  const email = emailOf(directory, body)
   return acceptMailRequest(call, deps, email, place, 'sign_up', { body })
 }
 
@@ -113,7 +119,7 @@ export const resendVerification = (
 /** Creates the mails of sign-ups. */
 export function signUpTemplates(deps: AccountMailDeps, wording: MailWording): MailTemplates {
   const { directory } = deps.context
-  const { resource, username } = directory
+  const { resource } = directory
   const write = async (
     tx: Parameters<typeof insertMailToken>[0],
     { body, namespace }: PendingSignUp,
@@ -121,7 +127,7 @@ export function signUpTemplates(deps: AccountMailDeps, wording: MailWording): Ma
   ): Promise<AddressedMail | undefined> => {
     // An unknown customer has no accounts.
     if (!isKnown(namespace)) return undefined
-    const email = String(body[username])
+    const email = emailOf(directory, body)
     const folded = foldName(email)
     const account = await store.findByName(tx, resource, namespace, folded)
     if (account) {
@@ -156,7 +162,15 @@ export function verifyEmail(call: Call, input: TokenInput, deps: AccountMailDeps
   const { admin, context } = deps
   const { directory, defaultScopes } = context
   const scopes = directory.signUp?.scopes ?? defaultScopes
-  const valuesOf = ({ body }: MailTokenRow) => directory.values(JSON.parse(body!) as DirectoryRow)
+  const valuesOf = ({ body }: MailTokenRow) => {
+    try {
+      return directory.signUpForms.read(JSON.parse(body!) as DirectoryRow)
+    } catch (error) {
+      // The body of another release, which no version converts: the request has none of its fields.
+      if (error instanceof Failure && error.errors) throw invalidMailToken()
+      throw error
+    }
+  }
   const nameOf = (pending: MailTokenRow) => String(valuesOf(pending)[directory.username])
   return exchangeMailToken(input, deps, {
     purpose: 'sign_up',
