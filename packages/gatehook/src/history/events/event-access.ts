@@ -64,7 +64,7 @@ export interface EventAccess {
   beyond(reader: EventReader, maker: EventReader, patterns: readonly string[]): string | undefined
 }
 
-const UNDECLARED: EventRule = { collection: undefined, scope: ADMIN, owned: false, agents: true }
+const UNDECLARED: EventRule = { collection: undefined, scope: ADMIN, owned: false, agents: false }
 
 function coverageOf({ collection, scope, owned }: EventRule): Coverage | undefined {
   if (scope === undefined) return undefined
@@ -111,10 +111,8 @@ export function createEventAccess(rules: ReadonlyMap<string, EventRule>): EventA
       const readable = types.filter(
         (type) => covers(reader, type) && (!reader.isAgent || ruleOf(type).agents),
       )
-      const readsAll = readable.length === types.length
-      return readsAll && (reader.kind !== 'person' || reader.scopes.has(ADMIN))
-        ? undefined
-        : readable
+      const readsUndeclared = isCovered(undeclared, reader) && !reader.isAgent
+      return readsUndeclared && readable.length === types.length ? undefined : readable
     },
     uncoveredPattern: (reader, patterns) =>
       patterns.find(
