@@ -157,7 +157,7 @@ test('the gate reports a sign-up that no version converts', () => {
         .map(({ sentence }) => sentence),
     )
   assert.deepEqual(breaksOf(after), [])
-  const found = breaksOf(unbridged).join('\n')
+  const sentences = breaksOf(unbridged).join('\n')
   for (const name of ['"name"', '"first_name"', '"last_name"'])
-    assert.ok(found.includes(name), found)
+    assert.ok(sentences.includes(name), sentences)
 })

@@ -27,7 +27,7 @@ export function promisedReach(definition: ApiResource, personScopes: readonly st
   ]
 }
 
-/** What strangers cannot do, as sentences; a new one is a break. */
+/** Returns limits of accounts of sign-ups as sentences; a new one is a break. */
 export function promisedLimits(
   { signsIn }: ApiResource,
   personScopes: readonly string[],

@@ -12,7 +12,7 @@ import type { VersionShape } from './shape.ts'
 import { parseWire, toWire } from './validate.ts'
 
 /** The recorded object of a row. */
-export interface RecordedRow {
+interface RecordedRow {
   readonly definition: ResourceDefinition
   /** The shape of its version. Undefined: the service no longer has the version. */
   readonly from: VersionShape | undefined

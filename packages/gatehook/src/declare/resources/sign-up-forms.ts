@@ -65,7 +65,7 @@ function formOf(entry: CatalogEntry, shape: VersionShape): SignUpForm {
   }
 }
 
-export interface SignUpForms {
+interface SignUpForms {
   /** Returns the fields of the newest form that has all of these members, or of the newest. */
   namesFor(members: readonly string[]): ReadonlySet<string>
   /** Returns a body as the values of a row. Throws `validation_failed`. */

@@ -67,14 +67,18 @@ function selectReceivers(patterns: number): PreparedStatement {
   return statement
 }
 
+/** A join would let PostgreSQL read all registrations of a scope. */
+const ofRegistration = (column: 'revision' | 'subject') =>
+  `(SELECT ${column} FROM gh_webhooks w WHERE w.scope = gh_webhook_topics.scope
+    AND w.no = gh_webhook_topics.webhook_no)`
+
 /** SQLite seeks each topic: for `IN` it fills a table first, at four times the cost. */
 function prepareReceivers(patterns: number): PreparedStatement {
-  const select = `SELECT t.webhook_no, t.tag, t.version, t.backlog, w.revision, t.scopes, w.subject
-    FROM gh_webhook_topics t JOIN gh_webhooks w ON w.scope = t.scope AND w.no = t.webhook_no
-    WHERE t.scope = `
+  const select = `SELECT webhook_no, tag, version, backlog, ${ofRegistration('revision')}, scopes,
+    ${ofRegistration('subject')} FROM gh_webhook_topics WHERE scope = `
   const topics = Array.from({ length: patterns }, () => '?').join(', ')
-  const seeks = Array.from({ length: patterns }, (_, at) => `${select}?1 AND t.topic = ?${at + 2}`)
-  return prepareStatement(`${select}? AND t.topic IN (${topics})`, seeks.join(' UNION ALL '))
+  const seeks = Array.from({ length: patterns }, (_, at) => `${select}?1 AND topic = ?${at + 2}`)
+  return prepareStatement(`${select}? AND topic IN (${topics})`, seeks.join(' UNION ALL '))
 }
 
 /** The engine takes a delivery without a read if it knows the revision of the registration. */
