@@ -15,7 +15,8 @@ after(() => app.close())
 test('each list requires a key and returns rows of the samples', async () => {
   const { resources } = (await load()).api.definition
   const key = await app.createKey()
-  for (const { name, sample } of resources) {
+  for (const { name, sample, access } of resources) {
+    if (access === false) continue // own code alone uses its rows
     const path = `/api/${name}?limit=1`
     assert.equal((await app.request(path)).status, 401)
     const response = await app.request(path, { headers: { 'x-api-key': key } })
