@@ -36,7 +36,7 @@ for (const viewport of [WIDE, NARROW]) {
     const page = await stage.open(t, { viewport }, REJECTED)
     const link = await stage.link()
     await page.goto(stage.url + link)
-    await heading(page, 'Create the first operator').waitFor()
+    await heading(page, 'Create an operator').waitFor()
     assert.equal(page.url(), `${stage.url}/console/setup`)
     assert.match(await page.title(), /^Set up · /)
     await assertAccessible(page, 'setup')

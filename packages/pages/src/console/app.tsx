@@ -171,7 +171,7 @@ function Foot({ onHelp }: { readonly onHelp: () => void }) {
   return (
     <>
       <span>{session.value?.email ?? 'Signed in by link'}</span>
-      {session.value?.operator === null && <a href={SETUP_PAGE}>Create the first operator</a>}
+      {session.value?.operator === null && <a href={SETUP_PAGE}>Create an operator</a>}
       <button type="button" class="link" onClick={onHelp}>
         Keyboard
       </button>

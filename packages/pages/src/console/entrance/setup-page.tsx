@@ -76,7 +76,7 @@ function OperatorForm() {
   const isFieldError = isTaken || messageOf('/email') || messageOf('/password')
   return (
     <>
-      <h1>Create the first operator</h1>
+      <h1>Create an operator</h1>
       <p class="soft">
         The link worked once. This browser is signed in for 12 hours; later you sign in with this
         account, and set up an authenticator app.
