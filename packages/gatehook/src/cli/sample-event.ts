@@ -91,8 +91,11 @@ export function sampleValues(definition: ResourceDefinition, n: number): AnyRow 
     if (spec.write !== 'required' || spec.target || values[name] !== undefined) continue
     values[name] = spec.unique ? uniqueValue(name, spec, n) : row[name]
   }
-  return values
+  // A sample may have values that the service sets; a body has none.
+  return Object.fromEntries(Object.entries(values).filter(([name]) => isSent(fields[name])))
 }
+
+const isSent = (spec: FieldSpec | undefined): boolean => spec?.write !== 'never'
 
 /** A text differs with each `n`. */
 const uniqueValue = (name: string, spec: FieldSpec, n: number): unknown =>

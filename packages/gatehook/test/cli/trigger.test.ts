@@ -8,9 +8,19 @@ import { emptyFolder } from '../../../../test/rig/cleanup.ts'
 import { hotel } from '../../examples/bookings/service.ts'
 import { marketplace } from '../../examples/marketplace/service.ts'
 import { api as reference } from '../../service/service.ts'
-import { triggerable } from '../../src/cli/sample-event.ts'
+import { sampleValues, triggerable } from '../../src/cli/sample-event.ts'
 import { suggestEventType } from '../../src/declare/resources/triggerable-event.ts'
+import { f, resource } from '../../src/gatehook.ts'
 import { gatehook } from './command.ts'
+
+test('the body of a sample lacks values that the service sets', () => {
+  const access = { read: 'o:read', create: 'o:write', update: false, delete: false } as const
+  const { definition } = resource('orders', {
+    fields: { id: f.id(), why: f.string(), number: f.int().default(0).readonly() },
+    ...{ list: { filter: [], sort: [] }, access, events: [] },
+  }).sample((n) => ({ why: `Reason ${n}`, number: n }))
+  assert.deepEqual(sampleValues(definition, 3), { why: 'Reason 3' })
+})
 
 const services = {
   service: reference,
