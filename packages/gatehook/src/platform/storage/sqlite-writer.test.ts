@@ -1,6 +1,7 @@
 /** §11.5: a commit blocks reads and writes, so it counts as work of the customers that wrote. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { createLog } from '../../kernel/log.ts'
 import { budgetOf } from './change-budget.ts'
 import { WriteQueue, type WriterConnection } from './sqlite-writer.ts'
@@ -110,6 +111,30 @@ test('a caller is verified at its turn, beside the writes of others', async () =
   await Promise.all([first, closing])
   assert.deepEqual(state.begun, ['other', 'valid'])
   assert.deepEqual([valid.state.verified, lost.state.verified], [1, 1])
+})
+
+test('no long transaction takes the turn of a write whose caller is verified', async () => {
+  const { queue, state, write } = createRig()
+  await write('noisy', 'noisy 1', 1_000)
+  await write('quiet', 'quiet 1')
+  const { state: rights, resolve, authority } = createAuthority()
+  const verified = queue.write(async () => void state.begun.push('verified'), { authority })
+  const noisy = write('noisy', 'noisy 2', 1_000)
+  while (rights.verified === 0) await nextTick()
+  const closing = queue.drain()
+  for (let tick = 0; tick < 20; tick++) await nextTick()
+  assert.deepEqual(state.begun, ['noisy 1', 'quiet 1'])
+  resolve()
+  await Promise.all([verified, noisy, closing])
+  assert.deepEqual(state.begun.slice(2), ['verified', 'noisy 2'])
+})
+
+test('a caller is verified once, also if its turn comes much later', async () => {
+  const { queue } = createRig()
+  const { state, authority } = createAuthority()
+  const requireAuthority = async () => void (state.verified += 1)
+  await queue.write(async () => {}, { authority: { ...authority, requireAuthority } })
+  assert.deepEqual(state, { isOld: true, verified: 1 })
 })
 
 test('a caller that was verified a moment ago is not verified at its turn', async () => {

@@ -24,6 +24,9 @@ const IDLE_TICKS_MAX = 4
 /** Waiting transactions, about one second of work. Further ones are rejected with 503. */
 const QUEUE_MAX = 20_000
 
+/** Long transactions wait for a verification, which usually takes milliseconds. */
+const HOLD_MS = 100
+
 /** The operations of the writer connection. All except `sync` run on this thread. */
 export interface WriterConnection {
   /** Runs `BEGIN IMMEDIATE`; waits, without blocking, while another process writes. */
@@ -58,6 +61,8 @@ interface WriteJob {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
   transaction: Transaction
+  /** Whether its caller was verified when its turn came. */
+  isVerified: boolean
   /** The budget of its last run. */
   budget?: ChangeBudget
   value: unknown
@@ -110,6 +115,7 @@ export class WriteQueue {
         inContext: AsyncLocalStorage.snapshot(),
         resolve: resolve as (value: unknown) => void,
         reject,
+        isVerified: false,
         transaction: new Transaction(), // replaced for each run
         value: undefined,
       })
@@ -143,6 +149,7 @@ export class WriteQueue {
     if (length === 0 || (this.#syncing && length < BATCH_MAX)) return
     clearTimeout(this.#resting)
     const { restMs } = this.#waiting
+    if (restMs === Number.POSITIVE_INFINITY) return // until the end of a hold
     if (restMs > 0) {
       this.#resting = setTimeout(() => this.#proceed(), restMs)
       return
@@ -193,7 +200,7 @@ export class WriteQueue {
       while (open.length === 0 || (open.length < BATCH_MAX && hasTime())) {
         const job = nextJob()
         if (!job) break
-        if (job.authority?.hasOldAuthority()) {
+        if (!job.isVerified && job.authority?.hasOldAuthority()) {
           this.#verify(job, job.authority)
           continue
         }
@@ -222,8 +229,12 @@ export class WriteQueue {
     if (this.#committed.length > 0) this.#syncing ??= this.#syncCommits()
   }
 
-  /** Verifies the caller of a job beside the writes of others; the job is then the next one. */
+  /**
+   * Verifies the caller of a job beside the writes of others; the job is then the next one. It is
+   * verified once: a transaction that took its turn meanwhile would end each verification's time.
+   */
   #verify(job: WriteJob, authority: CallerAuthority): void {
+    job.isVerified = true
     const verification = job
       .inContext(() => authority.requireAuthority())
       .then(() => {
@@ -233,8 +244,15 @@ export class WriteQueue {
       .catch(job.reject)
       .finally(() => {
         this.#verifying.delete(verification)
-        this.#proceed()
+        clearTimeout(timer)
+        end()
       })
+    const end = () => {
+      this.#waiting.endHold(job)
+      this.#proceed()
+    }
+    const timer = setTimeout(end, HOLD_MS)
+    this.#waiting.hold(job)
     this.#verifying.add(verification)
   }
 

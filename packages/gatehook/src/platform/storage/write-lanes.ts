@@ -57,6 +57,8 @@ export class WriteLanes<J extends LaneJob> {
   #isTurnOfLanes = false
   readonly #clock: Pick<Clock, 'elapsedMs'>
   readonly #share: Share
+  /** Jobs that left their turn for a moment: no transaction of a slow caller takes it. */
+  readonly #held = new Set<J>()
   /** False when the database closes. */
   #rests = true
 
@@ -69,10 +71,11 @@ export class WriteLanes<J extends LaneJob> {
     return this.#short.length + this.#laneCount
   }
 
-  /** Returns the milliseconds until a job may begin; 0 if one may begin now. */
+  /** Returns the milliseconds until a job may begin; 0: now; infinite: after a hold. */
   get restMs(): number {
     if (this.#short.length > 0) return 0
     let least = Number.POSITIVE_INFINITY
+    if (this.#held.size > 0) return least
     for (const [customer, { slow, waiting }] of this.#lanes) {
       const restMs = this.#restOf(customer)
       for (const [caller, [job]] of waiting) {
@@ -97,13 +100,24 @@ export class WriteLanes<J extends LaneJob> {
     else this.#short.push(job)
   }
 
-  /** Returns jobs to the front; they were taken before. */
+  /** Lets no transaction of a slow caller begin until `endHold` of the same job. */
+  hold(job: J): void {
+    this.#held.add(job)
+  }
+
+  endHold(job: J): void {
+    this.#held.delete(job)
+  }
+
+  /** Returns jobs to the front, and the turn to them: they were taken before. */
   restore(jobs: readonly J[]): void {
+    this.#isTurnOfLanes = false
     this.#short.unshift(...jobs)
   }
 
   /** Begins a batch. Returns a function that returns the next job of the batch. */
   begin(): () => J | undefined {
+    if (this.#held.size > 0) return () => this.#short.shift()
     const isTurn = this.#isTurnOfLanes || this.#short.length === 0
     this.#isTurnOfLanes = true
     if (!isTurn) return () => this.#short.shift()
