@@ -134,19 +134,9 @@ test('the values after more names than are examined are hidden, however they are
   assert.equal(redactUrl(`/a?${ordinary}`, secretFields), `/a?${ordinary}`)
 })
 
-test('a text examines a bounded number of names', () => {
-  let reads = 0
-  const counted = new Set(['door_code'])
-  const has = counted.has.bind(counted)
+test('a text with many names ends after those that are examined', () => {
   for (const filler of ['=', '[=', '&=', 'a[b.c]=']) {
-    reads = 0
-    const fields = new Proxy(counted, {
-      get: (target, name) => {
-        reads += 1
-        return name === 'has' ? has : Reflect.get(target, name).bind?.(target)
-      },
-    })
-    withoutSecretValues(filler.repeat(20_000), fields)
-    assert.ok(reads <= 600, `${filler}: ${reads}`)
+    const { length } = withoutSecretValues(filler.repeat(20_000), secretFields)
+    assert.ok(length <= 5_000, `${filler}: ${length}`)
   }
 })

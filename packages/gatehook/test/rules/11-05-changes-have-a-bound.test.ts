@@ -1,6 +1,7 @@
 /**
- * §11.5: one change writes at most 5,000 rows, events and jobs, 20,000 rows of words and 8 MiB, else it
- * is 413 `change_too_large` and has no effect: every way to write, with and without a dry run.
+ * §11.5: one change writes at most 5,000 rows, events and jobs, 20,000 rows of words and 8 MiB,
+ * else it is 413 `change_too_large` and has no effect: every way to write, with and without a dry
+ * run.
  */
 import assert from 'node:assert/strict'
 import { eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'

@@ -1,6 +1,7 @@
 /**
- * §9.14: events that an earlier declaration recorded are read by the declaration of today: a key with
- * all of its scopes reads none of a type that it does not know, and none has a field that it hides.
+ * §9.14: events that an earlier declaration recorded are read by the declaration of today: a key
+ * with all of its scopes reads none of a type that it does not know, and none has a field that it
+ * hides.
  */
 import assert from 'node:assert/strict'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
