@@ -136,7 +136,7 @@ export function assembleMakers(
   { catalog, types, record, wake }: MakerAssembly,
 ): { makers: Makers; currentScopes: CurrentScopes } {
   const resource = signInResource(catalog.service.resources)?.name
-  const { currentScopes, makerRights } = createCurrentRights(resource, clock.now)
+  const { currentScopes, makerRights } = createCurrentRights(resource, () => clock.now())
   const rights = makerRights
   const makers = createMakers({ db, clock, random, trail, types, record, wake, rights })
   return { makers, currentScopes }

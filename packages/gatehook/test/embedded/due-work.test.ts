@@ -57,6 +57,8 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     assert.deepEqual(await run(), [])
     const { given_name } = await send('GET', `/api/v2/members/${member.id}`)
     assert.doesNotMatch(given_name, /Ada/)
+    await operate('POST', '/admin/clock', { advance_s: 180 })
+    assert.equal((await run()).length, 2, 'of requests that ended after the deletions')
     const waiting = await operate('GET', '/admin/jobs?state=waiting')
     assert.deepEqual(waiting.data, [], `no lane of ${Object.keys(LANES)} is left out`)
   })
