@@ -225,6 +225,7 @@ eachMigrated('a response with a secret is stored encrypted, for one hour', async
     rawHeaders: ['Idempotency-Key', 'k'],
     principal: { scope, kind: 'key', subject: 's', scopes: new Set() },
     startWork,
+    hasOldAuthority: () => false,
   } as unknown as Call
   let created = 0
   const make = () =>

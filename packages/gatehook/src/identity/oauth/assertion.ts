@@ -163,7 +163,8 @@ function findRestoreFault(
   { maxAheadS }: Pick<ExpectedAssertion, 'maxAheadS'>,
   restoredAt: RestoredAt,
 ): string | undefined {
-  const times = [iat, nbf, Number(exp) - maxAheadS].filter((time) => typeof time === 'number')
+  const earliest = typeof exp === 'number' ? exp - maxAheadS : undefined
+  const times = [iat, nbf, earliest].filter((time) => typeof time === 'number')
   const validFromMs = (Math.max(...times) - CLOCK_TOLERANCE_S) * 1000
   if (!mayBeUsed(validFromMs, restoredAt)) return undefined
   return 'The assertion may be older than the restored data of this server. Send one with iat.'
