@@ -13,7 +13,7 @@ const PREFIX = /^[a-z][a-z0-9]{0,7}$/
 
 /** The prefixes of the platform's own ids and secrets. */
 export const PLATFORM_PREFIXES: ReadonlySet<string> = new Set([
-  ...'aud client cus dlv evt iss job key lnk mail op plk psk pss req ses tok wh'.split(' '),
+  ...'aud client cus dlv evt iss job key lnk mail op plk psk pss req rul ses tok wh'.split(' '),
   ...'gh gk grt gs id whsec'.split(' '),
 ])
 

@@ -46,7 +46,7 @@ const { definition } = service({
 })
 const ROWS = 1_200
 const DOUBLE = 'lines.double'
-const WORDS = 'lines words of text 1'
+const WORDS = 'lines words of text 2'
 
 /** Rows without the values that the fill writes. */
 async function createLines(db: Database, rows: number): Promise<void> {

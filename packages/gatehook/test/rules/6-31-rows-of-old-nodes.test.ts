@@ -116,7 +116,7 @@ test('rows of old nodes are completed when the last of these is gone [postgres]'
   await old.patch(`${PATH}/${changed}`, { text: 'one plum', count: 10 })
   await old.delete(`${PATH}/${removed}`)
   const added = await create(old, 'three pears', 3)
-  assert.deepEqual(await fills.look(), ['lines words of text 1', 'lines.double'])
+  assert.deepEqual(await fills.look(), ['lines words of text 2', 'lines.double'])
   assert.deepEqual(await ids(next, 'double=6'), [], 'the old node runs')
   assert.equal(await fills.cancel(), 'invalid_state')
 

@@ -41,6 +41,7 @@ const callOf = (key: string) =>
     rawHeaders: ['Idempotency-Key', key],
     principal: { scope: scopeOf(1, 'live'), kind: 'key', subject: 's', scopes: new Set() },
     startWork,
+    hasOldAuthority: () => false,
   }) as unknown as Call
 
 /** A node with a clock of its own, and the number of requests that it has run. */

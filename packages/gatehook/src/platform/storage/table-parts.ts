@@ -63,7 +63,10 @@ const SQLITE_PARTS = `WITH t AS (SELECT value AS name FROM json_each(?))
     FROM t JOIN sqlite_schema AS s ON s.tbl_name = t.name
     WHERE s.type = 'trigger' AND s.name NOT LIKE 'gh\\_%' ESCAPE '\\'`
 
-/** `p`: the tables and their partitions. Bits of `tgtype`: 1 row, 2 before, 28 that it writes. */
+/**
+ * Columns of a locked table are not compared: `pg_get_expr` would wait for the lock. `p`: the tables
+ * and their partitions. Bits of `tgtype`: 1 row, 2 before, 28 that it writes.
+ */
 const POSTGRES_PARTS = `WITH t AS (SELECT oid, relname::text AS name, relkind FROM pg_class
     WHERE relnamespace = ${SCHEMA}
     AND relname IN (SELECT jsonb_array_elements_text($1::jsonb))),
@@ -72,7 +75,10 @@ const POSTGRES_PARTS = `WITH t AS (SELECT oid, relname::text AS name, relkind FR
   SELECT 'column', t.name || '.' || a.attname, upper(format_type(a.atttypid, a.atttypmod))
       || COALESCE((SELECT ' COLLATE ' || quote_ident(collname) FROM pg_collation
         WHERE oid = a.attcollation), ''),
+      CASE WHEN NOT EXISTS (SELECT FROM pg_locks WHERE relation = t.oid AND granted
+        AND mode = 'AccessExclusiveLock') THEN
       json_build_array(NOT a.attnotnull, pg_get_expr(d.adbin, d.adrelid), a.attidentity <> '')::text
+      END
     FROM t JOIN pg_attribute a ON a.attrelid = t.oid
     LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
     WHERE a.attnum > 0 AND NOT a.attisdropped
