@@ -358,7 +358,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     '18. Operation',
     [
       ['18.1', 'No request waits beyond 5 s for a database, its locks or a pool: standby, or 503.'],
-      ['18.2', 'No node writes on a former primary, whichever address names the newer one.'],
+      ['18.2', 'No node writes on a former primary, or in a database other than its own.'],
       ['18.3', '`replica` is verified with each commit; without a standby writes are 503.'],
       [
         '18.4',

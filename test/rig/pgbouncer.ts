@@ -13,6 +13,11 @@ const PROGRAM = ['pgbouncer', '/usr/sbin/pgbouncer'].find(
 )
 export const hasPgbouncer = PROGRAM !== undefined
 
+interface PoolerSetting {
+  readonly database?: string
+  readonly mode?: 'transaction' | 'statement'
+}
+
 export interface Pgbouncer {
   /** Returns the address of a database of the server, through the pooler. */
   through(url: string): string
@@ -23,6 +28,8 @@ export interface Pgbouncer {
   freeze(): () => void
   /** Sends further transactions to another server, as an operator does after a failover. */
   pointTo(serverUrl: string): Promise<void>
+  /** Changes the configuration: another database than that of the client, another mode. */
+  change(setting: PoolerSetting): Promise<void>
   stop(): Promise<void>
 }
 
@@ -31,23 +38,25 @@ export async function startPgbouncer(serverUrl: string, poolSize = 3): Promise<P
   const folder = await mkdtemp(join(tmpdir(), 'gatehook-pgbouncer-'))
   const port = await freePort()
   const file = join(folder, 'pgbouncer.ini')
-  const writeConfiguration = (server: URL) =>
+  let setting: PoolerSetting = {}
+  let server = new URL(serverUrl)
+  const writeConfiguration = () =>
     writeFile(
       file,
       `[databases]
-* = host=${server.hostname} port=${server.port} ${userOf(server)}${databaseOf(server)}
+* = host=${server.hostname} port=${server.port} ${userOf(server)}${databaseOf(server, setting)}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = ${port}
 unix_socket_dir =
 auth_type = any
-pool_mode = transaction
+pool_mode = ${setting.mode ?? 'transaction'}
 default_pool_size = ${poolSize}
 max_client_conn = 500
 server_login_retry = 1
 `,
     )
-  await writeConfiguration(new URL(serverUrl))
+  await writeConfiguration()
   await chmod(folder, 0o755)
   let child: ChildProcess
   const start = async () => {
@@ -81,7 +90,13 @@ server_login_retry = 1
       return () => child.kill('SIGCONT')
     },
     async pointTo(serverUrl) {
-      await writeConfiguration(new URL(serverUrl))
+      server = new URL(serverUrl)
+      await writeConfiguration()
+      child.kill('SIGHUP')
+    },
+    async change(changed) {
+      setting = changed
+      await writeConfiguration()
       child.kill('SIGHUP')
     },
     async stop() {
@@ -94,8 +109,10 @@ server_login_retry = 1
 const userOf = ({ username, password }: URL): string => `user=${username} password=${password}`
 
 /** The clause for another database than that of the client. */
-const databaseOf = ({ pathname }: URL): string =>
-  pathname === '/nobody' ? ` dbname=${pathname.slice(1)}` : ''
+const databaseOf = ({ pathname }: URL, { database }: PoolerSetting): string => {
+  const name = pathname === '/nobody' ? pathname.slice(1) : database
+  return name === undefined ? '' : ` dbname=${name}`
+}
 
 /** Whether a port accepts connections. */
 const accepts = (port: number): Promise<boolean> =>

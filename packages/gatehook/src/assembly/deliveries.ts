@@ -45,7 +45,7 @@ export function assembleDeliveries(
       ...(onTakenOver && { onTakenOver }),
     },
     settings: {
-      database: { ...nodeTarget(config), generation: db.generation },
+      database: { ...nodeTarget(config), generation: db.generation, origin: db.origin() },
       node,
       nodeName: nodeNameOf(config),
       masterSecrets: readMasterSecrets(config) ?? vault.masterSecrets(),

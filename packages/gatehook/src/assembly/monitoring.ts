@@ -31,7 +31,7 @@ export function assembleMonitoring(
 ): Monitoring {
   const file = monitoringFile(config)
   // No record of a request waits for a standby: operators read them while it is away.
-  const target = { ...nodeTarget(config), durability: 'local' } as const
+  const target = { ...nodeTarget(config), durability: 'local', origin: db.origin() } as const
   const store =
     file !== undefined
       ? createMonitoringFile({ file, log })

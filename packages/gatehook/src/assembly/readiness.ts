@@ -6,6 +6,7 @@ import { isHeld } from '../operate/restore/state.ts'
 import { createDurability } from '../operate/system/durability.ts'
 import { createFullServer, type FullServer } from '../operate/system/full-server.ts'
 import {
+  addressWarning,
   databaseCheck,
   drainCheck,
   type HealthChecks,
@@ -79,6 +80,7 @@ export function assembleReadiness(
   const nodeWarnings = {
     clock: clockDifference.warning,
     schema: schema.warning,
+    addresses: addressWarning(primaryFault, db),
     round_trip: roundTrip.warning,
     rejections: () => (unawaited.total() > 0 ? UNAWAITED_WARNING : undefined),
     log: logOutput.warning,
@@ -96,7 +98,7 @@ export function assembleReadiness(
   const write = {
     ...read,
     write_clock: clockDifference.writeCheck,
-    primary: primaryCheck(primaryFault),
+    primary: primaryCheck(primaryFault, db),
     durability: durability.check,
     writes: writeCheck(db, clock),
     master_secret: secrets.check,

@@ -54,7 +54,8 @@ export async function openWithReplicas(
     const primaryFault = primary.fault
     return { database: primary, readAfter: (endpoint) => endpoint, primaryFault, tables }
   }
-  const open = urls.map((url) => () => openDatabase({ ...target, url, otherUrls: [] }, deps))
+  const ofReplica = { ...target, otherUrls: [], origin: primary.origin() }
+  const open = urls.map((url) => () => openDatabase({ ...ofReplica, url }, deps))
   const outageMs = config.databaseReadOutageS * 1000
   const { db, replicas } = withReplicas({ primary, commits, open, outageMs, ...deps })
   const { primaryFault } = replicas

@@ -1,6 +1,15 @@
 /** The addresses of a database: PostgreSQL on one host or on several, and its replicas. Pure. */
 import { isLoopback } from './address.ts'
 
+/** A database of a cluster of PostgreSQL. */
+export interface DatabaseIdentity {
+  /** The identifier of the cluster, which its copies share; null if it is not readable. */
+  readonly system: string | null
+  /** The object id: a copy has another one. */
+  readonly oid: string
+  readonly name: string
+}
+
 /** How a process reaches its database. Plain values, which can be passed to another thread. */
 export interface DatabaseTarget {
   /** `sqlite:FILE` or `postgres://…`, with up to 16 hosts. */
@@ -11,6 +20,8 @@ export interface DatabaseTarget {
   readonly directUrl?: string | undefined
   /** Further addresses of the installation, to recognize a former primary (§18.2). */
   readonly otherUrls?: readonly string[] | undefined
+  /** PostgreSQL: the database in which the process began; undefined: the first one. */
+  readonly origin?: DatabaseIdentity | undefined
   /** The name of the node, which its sessions have at PostgreSQL; undefined for a command. */
   readonly node?: string | undefined
   /** The disks that a commit waits for; undefined: those that the server is configured for. */

@@ -26,7 +26,9 @@ test('connections that notice a promotion at once skip ids once', async (t) => {
   // Each of them knows the function before any of them replaces it, as connections in use do.
   for (const client of clients) await client.query('SELECT gh_timeline()')
   await Promise.all(
-    clients.map((client) => createTimelineGuard(quietLog, placeOf({})).verify(client, true)),
+    clients.map((client) =>
+      createTimelineGuard(quietLog, { place: placeOf({}) }).verify(client, true),
+    ),
   )
   await Promise.all(clients.map((client) => client.end()))
   const [row] = await queryAsAdmin(url, "SELECT nextval('gh_customers_no_seq') AS id")

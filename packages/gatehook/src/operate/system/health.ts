@@ -101,10 +101,22 @@ export const heartbeatChecks = (db: Database, checks: HealthChecks): HealthCheck
 
 /** Says at once why no primary answers, also while the result of an earlier write is valid. */
 export const primaryCheck =
-  (primaryFault: Database['fault']): HealthCheck =>
+  (primaryFault: Database['fault'], { misled }: Pick<Database, 'misled'>): HealthCheck =>
   () => {
     const fault = primaryFault()
-    return fault && primaryFaults[fault]
+    const detail = fault === 'other_database' ? misled() : undefined
+    if (fault === undefined || detail === undefined) return fault && primaryFaults[fault]
+    return { message: primaryFaults[fault], detail: `${detail} Nothing is read or written there.` }
+  }
+
+const MISLED = 'An address of the configuration leads to another database than that of the node.'
+
+/** Warns of the addresses of standbys, or beside a pooler, that lead to another database. */
+export const addressWarning =
+  (primaryFault: Database['fault'], { misled }: Pick<Database, 'misled'>): HealthCheck =>
+  () => {
+    const detail = primaryFault() === 'other_database' ? undefined : misled()
+    return detail && { message: MISLED, detail: `${detail} The node does not use this address.` }
   }
 
 const NO_WRITES = 'The database does not accept writes at the moment.'

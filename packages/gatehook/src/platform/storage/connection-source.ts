@@ -25,7 +25,7 @@ import {
 } from './postgres-errors.ts'
 import { type PostgresHosts, STATEMENT_MS } from './postgres-hosts.ts'
 import type { TimelineGuard } from './postgres-timeline.ts'
-import { type PrimaryFault, primaryFaults, SlowServerError } from './primary-fault.ts'
+import { isElsewhere, type PrimaryFault, primaryFaults, SlowServerError } from './primary-fault.ts'
 import { createServerWatch, type ServerWatch, SilentServerError } from './server-watch.ts'
 
 /** A request tries no further host after this time. */
@@ -55,8 +55,8 @@ export interface ConnectionSource {
   /** Opens one connection by `open`, on the current host or on one of the others. */
   tryHosts<T>(open: () => Promise<T>): Promise<T>
   /**
-   * Notes the server to which a pooler leads: the error of a standby; undefined for one that is the
-   * primary.
+   * Notes the server to which a pooler leads: the error of a standby or of another database;
+   * undefined for one that is the primary.
    */
   noteServer(error?: unknown): void
   /** Opens a connection outside the pool; see `createClient`. */
@@ -87,7 +87,7 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
   const hungListeners: (() => void)[] = []
   /** A pooler opens connections while it has none to the primary. */
   const isBehindPooler = () =>
-    fault() === 'pooler_unserved' || (hosts.isPooled && fault() === 'standby')
+    fault() === 'pooler_unserved' || (hosts.isPooled && isElsewhere(fault()))
   let hungCount = 0
   const onHung = (count: number) => {
     hungCount += count
@@ -148,7 +148,7 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
     tryHosts,
     noteServer(error) {
       if (error !== undefined) lose(error)
-      else if (fault() === 'standby') find()
+      else if (isElsewhere(fault())) find()
     },
     open: (isLimited = true) =>
       tryHosts(() => openVerified(createClient({}, isLimited), verify, log)),

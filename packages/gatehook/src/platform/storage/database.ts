@@ -8,7 +8,7 @@ import type { Sql } from 'sql-template-tag'
 import type { CallerAuthority } from '../../kernel/caller-authority.ts'
 import type { RecentItems, RecentItemsOptions } from '../../kernel/recent-items.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
-import type { PrimaryFault } from './primary-fault.ts'
+import type { DatabaseServers } from './database-servers.ts'
 
 export type Value = string | number | null | Uint8Array
 
@@ -210,7 +210,7 @@ export interface Promotion {
   readonly to: number
 }
 
-export interface Database extends Reader {
+export interface Database extends Reader, DatabaseServers {
   /** The name that `doctor` and the log report. */
   readonly name: 'sqlite' | 'postgres'
   readonly dialect: Dialect
@@ -329,10 +329,6 @@ export interface Database extends Reader {
    * without a direct address.
    */
   readonly isNotified: boolean
-  /** Why no server answers as the primary; undefined while one does. */
-  fault(): PrimaryFault | undefined
-  /** Returns the number of connections that hung while their server opened others. */
-  hungCount(): number
   close(): Promise<void>
 }
 

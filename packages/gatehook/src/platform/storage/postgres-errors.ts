@@ -78,6 +78,7 @@ const POOL_FULL_TEXT = 'timeout exceeded when trying to connect'
 export class StandbyError extends Error {
   override readonly name = 'StandbyError'
   readonly code = '25006'
+  readonly fault: PrimaryFault = 'standby'
 
   constructor(
     message = 'the server is a standby, and no other host of the address is the primary',
@@ -171,7 +172,6 @@ export const isOpeningRefused = (error: unknown): boolean =>
 /** Of sockets, of the watch of a server, and of pg; the last one is that of `query_timeout`. */
 const SILENT_TEXT = /^(timeout ex|Connection terminated due to|Query read timeout)/
 
-/** Whether no packet reaches the host. */
 const isUnreachable = (error: unknown): boolean => UNREACHABLE.has(codeOf(error))
 
 /** Whether a pooler reports that it has no connection to the server. */
@@ -286,6 +286,7 @@ const FAULTS: readonly (readonly [(error: unknown) => boolean, PrimaryFault])[] 
 
 /** Returns the fault behind an error of a connection that did not open, or that broke. */
 export const primaryFaultOf = (error: unknown): PrimaryFault =>
+  (error instanceof StandbyError ? error.fault : undefined) ??
   refusalFaultOf(codeOf(error), messageOf(error)) ??
   FAULTS.find(([isFault]) => isFault(error))?.[1] ??
   'rejected'
@@ -332,8 +333,9 @@ export const isDiskFull = (error: unknown): boolean => codeOf(error) === '53100'
 /** Whether the role lacks a right. */
 export const isDenied = (error: unknown): boolean => codeOf(error) === '42501'
 
-/** Whether the server met a damaged page. */
-export const isDamage = (error: unknown): boolean => DAMAGED.has(codeOf(error))
+/** Whether a statement met a damaged page. A session that does not open may lack a library. */
+export const isDamage = (error: unknown): boolean =>
+  DAMAGED.has(codeOf(error)) && !isUnopened(error)
 
 /** Whether the server does not support a statement in its present state, as a standby. */
 export const isUnsupported = (error: unknown): boolean => codeOf(error) === '0A000'

@@ -9,7 +9,15 @@ import { startInterval } from '../../kernel/interval.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { CommitPosition } from './commit-position.ts'
 import { type ConnectionSource, createConnectionSource } from './connection-source.ts'
-import type { Promotion, Row, Statement, Value } from './database.ts'
+import {
+  type Promotion,
+  type Row,
+  type Statement,
+  StorageWaitError,
+  type Value,
+} from './database.ts'
+import { sentenceOf } from './database-origin.ts'
+import type { DatabaseServers } from './database-servers.ts'
 import { LEAST_LOCK_MS, type LockWait } from './lock-wait.ts'
 import { createLockWatch, READ_TRANSACTION, type ServerTransaction } from './lock-watch.ts'
 import { dedicate, listen } from './own-connections.ts'
@@ -35,14 +43,10 @@ import {
   type SendStatement,
   sendInTransaction,
 } from './postgres-send.ts'
-import {
-  createServerComparison,
-  createTimelineGuard,
-  type ServerComparison,
-  type TimelineGuard,
-} from './postgres-timeline.ts'
-import { faultThroughPooler, type PrimaryFault } from './primary-fault.ts'
+import { createTimelineGuard, type ServerRow, type TimelineGuard } from './postgres-timeline.ts'
+import { faultThroughPooler } from './primary-fault.ts'
 import { commitReplicated } from './replicated-commit.ts'
+import { createServerComparison, type ServerComparison } from './server-comparison.ts'
 import { createTableState, type TableState } from './table-state.ts'
 import { checkValues } from './transaction.ts'
 
@@ -74,10 +78,7 @@ export interface Sessions {
   readonly size: number
   /** Takes a connection of the pool; with several hosts, of the first one that is usable. */
   connect(): Promise<pg.PoolClient>
-  /** See `Database.fault`. */
-  fault(): PrimaryFault | undefined
-  /** See `Database.hungCount`. */
-  hungCount(): number
+  readonly servers: DatabaseServers
   /** Returns the number of transactions that wait for a connection. */
   waitingCount(): number
   /**
@@ -143,7 +144,7 @@ export async function openSessions(
   const place = placeOf(target)
   const settings = settingsOf(target, place, options)
   const hosts = createHosts(target.url, { pooler, node, settings })
-  const guard = createTimelineGuard(log, place)
+  const guard = createTimelineGuard(log, { place, origin: target.origin })
   const source = createConnectionSource({ hosts, guard, log, newClient })
   // A pooler forwards no notifications and shares locks of sessions; the direct address does not.
   const directHosts = target.directUrl ? createHosts(target.directUrl, { node }) : undefined
@@ -155,12 +156,15 @@ export async function openSessions(
   const send = createSender(nameOf)
   const comparison = createComparison(hosts, directHosts, target, guard)
   await comparison?.compare()
-  await requireFit(pool.connect, hosts, { ...place, owner: target.owner }).catch(async (error) => {
-    comparison?.close()
-    source.stop()
-    await pool.close()
-    throw error
-  })
+  const fit = requireFit(pool.connect, hosts, { ...place, owner: target.owner })
+  await fit
+    .then(() => requireOneDatabase(comparison))
+    .catch(async (error) => {
+      comparison?.close()
+      source.stop()
+      await pool.close()
+      throw error
+    })
   const lanes = createReadLanes(source.open, reads)
   const replaceConnections = () => {
     pool.replace()
@@ -170,10 +174,11 @@ export async function openSessions(
   source.onHung(() => {
     if (pool.isReplaceable()) replaceConnections()
   })
-  const leaveFormerPrimary = () => {
-    if (guard.isSuspect() && pool.isReplaceable()) replaceConnections()
+  const leaveOthers = () => {
+    const isElsewhere = guard.isSuspect() || comparison?.isMisled(hosts.all)
+    if (isElsewhere && pool.isReplaceable()) replaceConnections()
   }
-  const stopComparing = comparison && startComparing(comparison, leaveFormerPrimary, log)
+  const stopComparing = comparison && startComparing(comparison, leaveOthers, log)
   const read = createRead(lanes, hosts, send)
   const locks = createLockWatch(read, log)
   const pooledTransactions = new WeakMap<Session, ServerTransaction>()
@@ -182,12 +187,7 @@ export async function openSessions(
     size,
     connect: pool.connect,
     waitingCount: pool.waitingCount,
-    fault() {
-      const fault = source.fault()
-      if (!pooler || fault === undefined) return fault
-      return faultThroughPooler(fault, directHosts && comparison?.faultOf(directHosts.all))
-    },
-    hungCount: source.hungCount,
+    servers: createServers(source, comparison, directHosts),
     async begin(session, begin) {
       if (!pooler) return begin
       const transaction = await beginPooled(source, session, begin)
@@ -273,7 +273,37 @@ const newClient = (config: pg.ClientConfig): pg.Client => new pg.Client({ ...con
  */
 const COMPARE_MS = 1_000
 
-/** Compares the timelines of all servers; undefined if there is one. */
+function createServers(
+  { hosts, guard: { origin }, fault: currentFault, hungCount }: ConnectionSource,
+  comparison: ServerComparison | undefined,
+  directHosts: PostgresHosts | undefined,
+): DatabaseServers {
+  return {
+    fault() {
+      const fault = currentFault()
+      if (!hosts.isPooled || fault === undefined) return fault
+      return faultThroughPooler(fault, directHosts && comparison?.faultOf(directHosts.all))
+    },
+    hungCount,
+    origin: origin.current,
+    misled() {
+      const refused = currentFault() === 'other_database' ? origin.refused() : undefined
+      const misled = origin.describe(hosts.label, refused) ?? comparison?.misled()
+      return misled && sentenceOf(misled)
+    },
+  }
+}
+
+/** Throws if an address leads to another database than that of the node. */
+function requireOneDatabase(comparison: ServerComparison | undefined): void {
+  const misled = comparison?.misled()
+  if (misled !== undefined) throw new StorageWaitError(sentenceOf(misled))
+}
+
+/**
+ * Compares the timelines and databases of all servers; undefined if there is one: each connection
+ * verifies it. A pooler can lead its connections elsewhere.
+ */
 function createComparison(
   hosts: PostgresHosts,
   directHosts: PostgresHosts | undefined,
@@ -283,8 +313,9 @@ function createComparison(
   const others = otherUrls.map((url) =>
     url === directUrl && directHosts ? directHosts : createHosts(url, { node }),
   )
-  const configs = [hosts, ...others].flatMap(({ all }) => all)
-  return configs.length > 1 ? createServerComparison(configs, guard, newClient) : undefined
+  const addresses = [hosts, ...others]
+  const isOne = !hosts.isPooled && addresses.length === 1 && hosts.count === 1
+  return isOne ? undefined : createServerComparison(addresses, guard, newClient)
 }
 
 /** Compares the servers in an interval. Returns the function that ends it. */
@@ -315,16 +346,14 @@ async function beginPooled(
   begin: readonly string[],
 ): Promise<ServerTransaction> {
   for (let attempt = 1; ; attempt++) {
-    const query = guard.query()
-    const queries = [READ_TRANSACTION, ...(query === '' ? [] : [query])].join('; ')
-    const text = `${begin.join('; ')}${hosts.localSettings}; ${queries}`
+    const text = `${begin.join('; ')}${hosts.localSettings}; ${READ_TRANSACTION}; ${guard.query()}`
     const results = await session.query(text).catch((error) => {
       throw beginErrorOf(error)
     })
     const rows = (results as unknown as pg.QueryResult[]).flatMap((result) => result.rows)
-    const timeline = query === '' ? undefined : rows[1].timeline
-    if (timeline === undefined || guard.isCurrent(timeline)) {
-      if (timeline !== null) noteServer()
+    const server = rows[1] as ServerRow
+    if (guard.isCurrent(server)) {
+      if (!server.standby) noteServer()
       return rows[0]
     }
     await session.query('ROLLBACK')

@@ -1,16 +1,18 @@
 /**
  * Notices the promotion of a standby. PostgreSQL then begins a new timeline, whose history may lack
  * the last commits of the old primary. Before a transaction runs on the new timeline, every
- * sequence skips ahead, so that no id of a lost row is assigned again.
+ * sequence skips ahead, so that no id of a lost row is assigned again. Refuses servers of a former
+ * timeline, and other databases (`database-origin.ts`).
  */
-import type { Client, ClientConfig, ClientBase as Session } from 'pg'
+import type { ClientBase as Session } from 'pg'
+import type { DatabaseIdentity } from '../../kernel/database-target.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Promotion, Statement, Tx } from './database.ts'
+import { createOrigin, type DatabaseOrigin, OF_CLUSTER, OF_DATABASE } from './database-origin.ts'
 import { ID_SKIP, skipSequences } from './id-skip.ts'
-import { primaryFaultOf, StandbyError } from './postgres-errors.ts'
+import { StandbyError } from './postgres-errors.ts'
 import { LOCK_MIGRATIONS, type PostgresPlace } from './postgres-place.ts'
-import type { PrimaryFault } from './primary-fault.ts'
 import { replaceEpoch } from './transaction-epoch.ts'
 
 /** The timeline of an installation: `system` identifies the cluster, of which copies share it. */
@@ -25,9 +27,16 @@ interface StoredTimeline {
  */
 const TIMELINE = `CASE WHEN pg_is_in_recovery() THEN NULL
   ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END`
-const READ_ROLE = 'SELECT pg_is_in_recovery() AS standby, pg_backend_pid() AS process'
-const READ_SERVER = `${READ_ROLE}, ${TIMELINE} AS timeline`
-const READ_SYSTEM = 'SELECT system_identifier::text AS system FROM pg_control_system()'
+const OF_TIMELINE = `${TIMELINE} AS timeline`
+const NOTHING = 'NULL AS timeline'
+/** Columns of a server, those of most servers first: some lack a function, or its right. */
+const FORMS = [
+  [OF_TIMELINE, OF_CLUSTER],
+  [OF_TIMELINE, 'NULL AS system'],
+  [NOTHING, OF_CLUSTER],
+  [NOTHING, 'NULL AS system'],
+].map((columns) => [OF_DATABASE, ...columns].join(', '))
+const OF_ROLE = 'pg_is_in_recovery() AS standby, pg_backend_pid() AS process'
 /** A function stores the timeline, because tables move to other databases (`move/tables.ts`). */
 const STORED = 'gh_timeline'
 const readStoredBy = (name: string) => `SELECT ${name}() AS value,
@@ -47,11 +56,21 @@ class OldPrimaryError extends StandbyError {
   }
 }
 
+/** The report of a server on itself and its database. */
+export interface ServerRow extends DatabaseIdentity {
+  readonly standby: number | boolean
+  readonly process: number
+  /** Null on a standby, and where the server does not report it. */
+  readonly timeline: number | null
+}
+
 export interface TimelineGuard {
+  /** The database in which the process began. */
+  readonly origin: DatabaseOrigin
   /**
    * Verifies a new connection before its first transaction. Throws `StandbyError` for a standby
-   * that the address excludes, and for a former primary. `onProcess` receives the process of the
-   * session first.
+   * that the address excludes, for a former primary, and for another database. `onProcess` receives
+   * the process of the session first.
    */
   verify(
     client: Session,
@@ -59,29 +78,39 @@ export interface TimelineGuard {
     onProcess?: (processId: number) => void,
   ): Promise<void>
   /**
-   * Excludes former primaries: those whose timeline is older than that of this server. Returns
-   * whether the server is a standby.
+   * Excludes former primaries: those whose timeline is older than that of this server. Returns the
+   * report of the server.
    */
-  noteOther(client: Session): Promise<boolean>
+  noteOther(client: Session): Promise<ServerRow>
   /** Whether open connections may belong to a former primary, so that `verify` has to decide. */
   isSuspect(): boolean
-  /** A statement that returns the timeline; empty if the server does not report it. */
+  /** A statement that returns the server of a transaction. */
   query(): string
-  /** Whether a transaction may run on this timeline without `verify`; null: on a standby. */
-  isCurrent(timeline: number | null): boolean
+  /** Whether a transaction may run on this server without `verify`. */
+  isCurrent(server: ServerRow): boolean
   onPromotion(listener: (promotion: Promotion) => void): void
 }
 
-/** `place`: the schema of the tables, which a session behind a pooler does not have in its path. */
-export function createTimelineGuard(log: Log, place: PostgresPlace): TimelineGuard {
+interface GuardOptions {
+  /** The schema of the tables, which a session behind a pooler does not have in its path. */
+  readonly place: PostgresPlace
+  /** The database in which another part of the process began. */
+  readonly origin?: DatabaseIdentity | undefined
+}
+
+export function createTimelineGuard(
+  log: Log,
+  { place, origin: given }: GuardOptions,
+): TimelineGuard {
   const listeners: ((promotion: Promotion) => void)[] = []
+  const origin = createOrigin(given)
   let current: number | undefined
   /** The newest timeline of any primary, from which no connection may be in use. */
   let newest = 0
   /** The newest timeline of other servers by cluster, and the cluster of the server in use. */
-  const others = new Map<string, number>()
-  let system: string | undefined
-  let isAvailable = true
+  const others = new Map<string | null, number>()
+  let system: string | null | undefined
+  let form = 0
   let lastPromotion: Promotion | undefined
   /** Listeners use the database, whose connection is not open yet. */
   const announce = (listener: (promotion: Promotion) => void, promotion: Promotion) =>
@@ -91,26 +120,32 @@ export function createTimelineGuard(log: Log, place: PostgresPlace): TimelineGua
     log.warn(promotion, 'a standby of the database was promoted; ids skip ahead')
     for (const listener of listeners) announce(listener, promotion)
   }
-  const readServer = async (client: Session) => {
-    try {
-      if (isAvailable) return (await client.query(READ_SERVER)).rows[0]
-    } catch (error) {
-      if (!NOT_AVAILABLE.test(codeOf(error))) throw error
-      isAvailable = false
+  const query = () => `SELECT ${OF_ROLE}, ${FORMS[form]}`
+  const readServer = async (client: Session): Promise<ServerRow> => {
+    for (;;) {
+      const used = form
+      try {
+        return (await client.query(query())).rows[0]
+      } catch (error) {
+        if (!NOT_AVAILABLE.test(codeOf(error)) || used + 1 === FORMS.length) throw error
+        form = Math.max(form, used + 1)
+      }
     }
-    return (await client.query(READ_ROLE)).rows[0]
   }
   const otherTimeline = () => (system === undefined ? 0 : (others.get(system) ?? 0))
   const isSuspect = () =>
     others.size > 0 && (system === undefined || otherTimeline() > (current ?? 0))
   return {
+    origin,
     isSuspect,
     async verify(client, requiresPrimary, onProcess) {
-      const { standby, timeline, process } = await readServer(client)
-      onProcess?.(process)
+      const server = await readServer(client)
+      const { standby, timeline } = server
+      onProcess?.(server.process)
       if (standby && requiresPrimary) throw new StandbyError()
-      if (standby || timeline === undefined) return
-      if (others.size > 0) system = await readSystem(client)
+      origin.require(server)
+      if (standby || timeline === null) return
+      system = server.system
       newest = Math.max(newest, current ?? 0, otherTimeline())
       if (timeline < newest) throw new OldPrimaryError(timeline, newest)
       if (timeline === current) return
@@ -124,89 +159,21 @@ export function createTimelineGuard(log: Log, place: PostgresPlace): TimelineGua
       if (isNew) noticePromotion({ from, to: timeline })
     },
     async noteOther(client) {
-      const { standby, timeline } = await readServer(client)
-      if (standby || timeline === undefined) return standby === 1
-      const other = await readSystem(client)
-      others.set(other, Math.max(timeline, others.get(other) ?? 0))
-      return false
+      const server = await readServer(client)
+      const { timeline, system: cluster } = server
+      if (timeline !== null) others.set(cluster, Math.max(timeline, others.get(cluster) ?? 0))
+      return server
     },
-    query: () => (isAvailable ? `SELECT ${TIMELINE} AS timeline` : ''),
-    isCurrent: (timeline) => timeline === null || (timeline === current && !isSuspect()),
+    query,
+    isCurrent(server) {
+      if (!origin.isSame(server)) return false
+      const { timeline } = server
+      return timeline === null || (timeline === current && !isSuspect())
+    },
     onPromotion(listener) {
       listeners.push(listener)
       if (lastPromotion) announce(listener, lastPromotion)
     },
-  }
-}
-
-/** The time that a server has for each step of the comparison. */
-const ANSWER_MS = 1_000
-
-export interface ServerComparison {
-  /** Reads the timelines of all servers. A server that is down is left out. */
-  compare(): Promise<void>
-  /**
-   * Returns the fault of the primary of some servers as the last comparison met it; null if one of
-   * them answers as the primary.
-   */
-  faultOf(configs: readonly ClientConfig[]): PrimaryFault | null | undefined
-  close(): void
-}
-
-/**
- * Compares the servers that the configuration names. A former primary that has returned accepts
- * connections, and a process that has used no other server could not recognize it. Connections stay
- * open between two comparisons.
- */
-export function createServerComparison(
-  configs: readonly ClientConfig[],
-  guard: TimelineGuard,
-  newClient: (config: ClientConfig) => Client,
-): ServerComparison {
-  const clients = new Map<ClientConfig, Client>()
-  const faults = new Map<ClientConfig, PrimaryFault | null>()
-  const drop = (config: ClientConfig) => {
-    clients.get(config)?.connection.stream.destroy()
-    clients.delete(config)
-  }
-  const open = async (config: ClientConfig) => {
-    const timeouts = { connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS }
-    const client = newClient({ ...config, ...timeouts })
-    clients.set(config, client)
-    client.on('error', () => undefined)
-    await client.connect()
-    return client
-  }
-  const note = async (config: ClientConfig) => {
-    try {
-      const isStandby = await guard.noteOther(clients.get(config) ?? (await open(config)))
-      faults.set(config, isStandby ? 'standby' : null)
-    } catch (error) {
-      // The connection in use reports why its server cannot be used.
-      faults.set(config, primaryFaultOf(error))
-      drop(config)
-    }
-  }
-  return {
-    compare: async () => void (await Promise.all(configs.map(note))),
-    faultOf(servers) {
-      const current = servers.map((config) => faults.get(config))
-      if (current.includes(null)) return null
-      return current.find((fault) => fault !== 'standby') ?? current[0]
-    },
-    close() {
-      for (const config of configs) drop(config)
-    },
-  }
-}
-
-/** Returns the identifier of the cluster, which its copies share; empty if it is not readable. */
-async function readSystem(client: Session): Promise<string> {
-  try {
-    return (await client.query(READ_SYSTEM)).rows[0].system
-  } catch (error) {
-    if (!NOT_AVAILABLE.test(codeOf(error))) throw error
-    return ''
   }
 }
 

@@ -183,7 +183,7 @@ export async function openPostgres(target: DatabaseTarget, deps: PostgresDeps): 
     onPromotion: sessions.onPromotion,
     recentWork: createRecentItems,
     isNotified: target.pooler === undefined || target.directUrl !== undefined,
-    ...{ fault: sessions.fault, hungCount: sessions.hungCount },
+    ...sessions.servers,
     queued: () => transactions.size,
     connectionWaits: () => sessions.waitingCount() + takeConnection.waitingCount(),
     close() {

@@ -26,6 +26,9 @@ export const primaryFaults = {
   standby:
     'No server of the address accepts writes: each is a standby or a former primary. Promote a ' +
     'standby.',
+  other_database:
+    'The address of the database leads to another database than at the start of this node, which ' +
+    'reads and writes nothing there. Point the address back; after a move, restart the node.',
   unreachable:
     'The host of the database is not reachable: its name has no address, or the network no route.',
   untrusted:
@@ -145,3 +148,7 @@ export const refusalFaultOf = (code: string, message: string): PrimaryFault | un
 /** Whether the server has no connection left for the node: it answers on those that are open. */
 export const isFull = (fault: PrimaryFault | undefined): boolean =>
   fault === 'full' || fault === 'full_role' || fault === 'full_database'
+
+/** Whether a pooler leads to another server than the primary of the database. */
+export const isElsewhere = (fault: PrimaryFault | undefined): boolean =>
+  fault === 'standby' || fault === 'other_database'

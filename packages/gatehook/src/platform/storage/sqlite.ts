@@ -16,6 +16,7 @@ import {
   type Tx,
   type Value,
 } from './database.ts'
+import { NO_SERVERS } from './database-servers.ts'
 import { createDelayedSync } from './delayed-sync.ts'
 import { createDiskFaults, type DiskFaults } from './disk-faults.ts'
 import { createLoopPauses, type LoopPauses } from './loop-pauses.ts'
@@ -381,8 +382,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     async notify() {},
     onPromotion() {},
     recentWork: () => ({ add() {}, take: () => [] }),
-    isNotified: false,
-    ...{ fault: () => undefined, hungCount: () => 0 },
+    ...{ isNotified: false, ...NO_SERVERS },
     listen: async () => async () => {},
     close() {
       closing ??= Promise.all([queue.drain(), snapshots.finished(), longReads.close()]).then(
