@@ -98,6 +98,20 @@ const misnamePooler =
     return () => pooler!.pointTo(right.href)
   }
 
+const useStatementMode: Inject = async ({ pooler }) => {
+  await pooler!.change({ mode: 'statement' })
+  await pooler!.restart()
+  return async () => {
+    await pooler!.change({})
+    await pooler!.restart()
+  }
+}
+const LIBRARY = 'session_preload_libraries'
+const loadMissing = changeBy(
+  `ALTER ROLE ${ROLE} SET ${LIBRARY} = 'missing'`,
+  `ALTER ROLE ${ROLE} RESET ${LIBRARY}`,
+)
+
 type Route = 'without a pooler' | 'through a pooler' | 'through a pooler, with a direct address'
 const cases: readonly (readonly [Route, string, Inject, PrimaryFault])[] = [
   ['without a pooler', 'a frozen server', freezeServer, 'silent'],
@@ -127,6 +141,9 @@ const cases: readonly (readonly [Route, string, Inject, PrimaryFault])[] = [
     'no_login',
   ],
   ['without a pooler', 'a host that pg_hba.conf rejects', rejectHost, 'host_rules'],
+  ['without a pooler', 'a library that is missing', loadMissing, 'library'],
+  ['through a pooler, with a direct address', 'a library that is missing', loadMissing, 'library'],
+  ['through a pooler', 'a pooler that runs single statements', useStatementMode, 'pooler_mode'],
   ['through a pooler', 'a server that ended', endServer, 'pooler_unserved'],
   ['through a pooler', 'a wrong user of the pooler', misnamePooler('username'), 'pooler_rejected'],
   ['through a pooler', 'a wrong database', misnamePooler('pathname'), 'pooler_rejected'],

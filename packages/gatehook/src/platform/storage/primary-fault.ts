@@ -61,6 +61,11 @@ export const primaryFaults = {
   options:
     'The database does not accept a setting in `options` of its address: the log names it. ' +
     'Correct or remove it.',
+  library:
+    'The server of the database lacks a library that it loads for each session of this node: ' +
+    'session_preload_libraries or local_preload_libraries of the role, the database or the ' +
+    'server names it. Install it, or: ALTER ROLE NAME RESET session_preload_libraries. The log ' +
+    'names it.',
   rejected: 'The database rejects this node: the log has its reason. Correct role or address.',
   pooler_refused:
     'The pooler at GATEHOOK_DATABASE_URL refuses connections: it does not run. Start it.',
@@ -75,6 +80,9 @@ export const primaryFaults = {
   pooler_rejected:
     'The pooler rejects this node, or the database rejects the pooler: it lacks the database or ' +
     'the role, or has a wrong password. Correct its databases and roles; the log has the reason.',
+  pooler_mode:
+    'The pooler has pool_mode = statement, in which no transaction runs: set pool_mode = ' +
+    'transaction for this database.',
   pooler_unserved:
     'The pooler has no connection to the database, and this node cannot see why: the log of the ' +
     'pooler has the reason.',
@@ -126,6 +134,9 @@ export function faultThroughPooler(
 
 /** Refusals by their state, and by their text where a state has several reasons. */
 const REFUSALS: readonly (readonly [state: RegExp, text: RegExp, fault: PrimaryFault])[] = [
+  // PgBouncer repeats the text of the server.
+  [/^(58P01|XX000|42501|08...)$/, /could not (access file|load library)|to library "/, 'library'],
+  [/^08/, /statement pooling mode/, 'pooler_mode'],
   [/^28P01$/, /^/, 'password'],
   // Of pg, before it sends a password.
   [/^$/, /^SASL: /, 'password'],
