@@ -174,6 +174,23 @@ for (const [name, remove, restore, cause] of [
   })
 }
 
+test('a sequence that was set back: the request has the cause, and its remedy', async (t) => {
+  const service = await openService(t, 'postgres')
+  const create = (n: number) =>
+    service.post('/api/v2/users', { name: 'Ada', email: `ada${n}@example.com` })
+  assert.equal((await create(1)).status, 201)
+  await asAdmin(service.url, "SELECT setval('users_id_seq', 1, false)")
+  const refused = await create(2)
+  assert.equal(refused.status, 500, refused.text)
+  const admin = await adminOf(service)
+  const { help } = (await admin.get(`/admin/requests/${requestIdOf(refused)}`)).body
+  const [, statement] =
+    /its sequence was set back .*: (SELECT setval\(.*\))\. The/.exec(help.text) ?? []
+  assert.ok(statement, help.text)
+  await asAdmin(service.url, statement)
+  assert.equal((await create(2)).status, 201)
+})
+
 for (const [name, remove, repair] of [
   [
     'an unlogged table',
@@ -276,18 +293,61 @@ for (const [name, remove, repair] of [
   [
     'a rule that replaces statements of a resource',
     'CREATE RULE silent AS ON INSERT TO orders DO INSTEAD NOTHING',
-    /can discard its rows\. Repair it: (DROP RULE silent ON orders)\.$/,
+    /can discard its rows, .* Repair it: (DROP RULE silent ON orders)\.$/,
+  ],
+  ...[
+    'TRIGGER gone AFTER INSERT ON gh_deliveries FOR EACH ROW',
+    'CONSTRAINT TRIGGER gone AFTER INSERT ON gh_events DEFERRABLE INITIALLY DEFERRED FOR EACH ROW',
+    'TRIGGER gone AFTER UPDATE OR DELETE ON gh_jobs FOR EACH STATEMENT',
+    'TRIGGER gone BEFORE INSERT ON gh_sessions FOR EACH ROW',
+  ].map(
+    (trigger) =>
+      [
+        `a trigger that can delete rows afterwards: ${trigger}`,
+        `CREATE FUNCTION gone() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+         CREATE ${trigger} EXECUTE FUNCTION gone()`,
+        /or delete and change them .* Repair it: (DROP TRIGGER gone ON gh_\w+)\.$/,
+      ] as const,
+  ),
+  [
+    'a rule that runs further statements',
+    'CREATE RULE more AS ON INSERT TO gh_jobs DO ALSO DELETE FROM gh_jobs WHERE false',
+    /or delete and change them .* Repair it: (DROP RULE more ON gh_jobs)\.$/,
+  ],
+  ...['orders', 'gh_api_keys'].map(
+    (table) =>
+      [
+        `a table that inherits from ${table}`,
+        `CREATE TABLE ${table}_archive () INHERITS (${table})`,
+        new RegExp(`inherits .* it: (ALTER TABLE ${table}_archive NO INHERIT ${table})\\.$`),
+      ] as const,
+  ),
+  ...['orders', 'gh_api_keys'].map(
+    (table) =>
+      [
+        `a view in place of ${table}`,
+        `ALTER TABLE ${table} RENAME TO former;
+         CREATE VIEW ${table} AS SELECT * FROM former`,
+        new RegExp(
+          `^${table} is a view,.* (DROP VIEW ${table}; ALTER TABLE former RENAME TO ${table})\\.$`,
+        ),
+      ] as const,
+  ),
+  [
+    'a sequence that counts down',
+    'ALTER SEQUENCE orders_id_seq INCREMENT BY -1',
+    /counts down, .* Repair it: (ALTER SEQUENCE orders_id_seq .*setval.* FROM orders\)\))\.$/,
   ],
   [
     'a trigger that can discard rows of the engine',
     `CREATE FUNCTION ignored() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
      CREATE TRIGGER ignored BEFORE INSERT ON gh_api_keys FOR EACH ROW EXECUTE FUNCTION ignored()`,
-    /can discard its rows\. Repair it: (DROP TRIGGER ignored ON gh_api_keys)\.$/,
+    /can discard its rows, .* Repair it: (DROP TRIGGER ignored ON gh_api_keys)\.$/,
   ],
   [
     'a rule that can discard rows of the engine',
     'CREATE RULE silent AS ON INSERT TO gh_api_keys DO INSTEAD NOTHING',
-    /can discard its rows\. Repair it: (DROP RULE silent ON gh_api_keys)\.$/,
+    /can discard its rows, .* Repair it: (DROP RULE silent ON gh_api_keys)\.$/,
   ],
 ] as const) {
   test(`${name}: a warning, with the statement that repairs it [postgres]`, async (t) => {

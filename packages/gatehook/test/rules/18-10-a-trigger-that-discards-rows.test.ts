@@ -176,3 +176,37 @@ eachService('no change of an operator succeeds that is discarded', async (servic
   }
   for (const [table, change] of changes) assert.ok((await change()).status < 300, table)
 })
+
+const AFTERWARDS = {
+  sqlite: [
+    `CREATE TRIGGER gone AFTER INSERT ON gh_events
+       BEGIN DELETE FROM gh_events WHERE id = NEW.id; END`,
+  ],
+  postgres: [
+    `CREATE FUNCTION gone() RETURNS trigger LANGUAGE plpgsql AS
+       'BEGIN DELETE FROM gh_events WHERE id = NEW.id; RETURN NULL; END'`,
+    `CREATE CONSTRAINT TRIGGER gone AFTER INSERT ON gh_events DEFERRABLE INITIALLY DEFERRED
+       FOR EACH ROW EXECUTE FUNCTION gone()`,
+  ],
+} as const
+
+eachService(
+  'a trigger that deletes rows of the engine afterwards is a warning',
+  async (service) => {
+    const { app, as, post } = service
+    const admin = await adminOf(service)
+    await app.db.migrate(async (_tx, ddl) => {
+      for (const text of AFTERWARDS[app.db.name]) await ddl(text)
+    })
+    // The database reports success: no statement learns of it.
+    const created = await post('/api/v2/users', { name: 'Row', email: 'row@example.com' })
+    assert.equal(created.status, 201)
+    const { warnings } = (await as(undefined).get('/readyz')).body
+    assert.deepEqual(
+      warnings.map(({ check }: { check: string }) => check),
+      ['schema'],
+    )
+    const [{ message }] = (await admin.get('/admin/system')).body.health.warnings
+    assert.match(message, /Repair it: DROP TRIGGER "?gone"?/)
+  },
+)

@@ -28,12 +28,13 @@ import type { ResourceDefinition } from './resource.ts'
 import { describeWords, hasWords } from './search-index.ts'
 import { storedColumns, wordTable } from './table.ts'
 import {
+  areDiscarded,
   describeTableFaults,
   isOfConnect,
-  listDiscarding,
   listRules,
   repairColumns,
   repairIndexes,
+  repairOthers,
   repairPartitions,
   someOf,
   statementsOf,
@@ -105,7 +106,7 @@ export async function openSchemaCheck({
     const present = await readTableParts(db, tables)
     const triggered = present.triggers.map(({ table }) => table)
     state.triggered = new Set(triggered.filter((table) => Object.hasOwn(use, table)))
-    state.discardsRows = listDiscarding(present).length > 0
+    state.discardsRows = areDiscarded(present)
     state.unlogged = present.unlogged
     return present
   }
@@ -148,6 +149,8 @@ export async function openSchemaCheck({
         const present = await read()
         const rules = isUnsupported(error) ? listRules(present) : []
         if (rules.length > 0) return new ReplacedStatementError(statementsOf(rules), error)
+        const others = isSchema || isUnsupported(error) ? repairOthers(present) : []
+        if (others.length > 0) return lacks('a table, which another object replaces', others)
         const columns = isTypeMismatch(error) ? repairColumns(present, expected) : new Map()
         if (columns.size > 0)
           return lacks('the definition of a column', [...columns.values()].flat())

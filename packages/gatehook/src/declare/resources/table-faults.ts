@@ -47,10 +47,21 @@ export function listFaults(
   definitions: Definitions,
   expected: ExpectedTables,
 ): readonly Fault[] {
-  const indexes = repairIndexes(parts, definitions)
+  const isOfTable = (table: string) => !parts.others.has(table)
+  const ofTables = (statements: ReadonlyMap<string, string>) =>
+    [...statements].filter(([, text]) => isOfTable(tableOfIndex(text)))
+  const indexes = repairIndexes(parts, new Map(ofTables(definitions)))
   const columns = repairColumns(parts, expected)
-  const plain = [...expected.indexes].filter(([name]) => !parts.indexes.has(name))
+  const plain = ofTables(expected.indexes).filter(([name]) => !parts.indexes.has(name))
   const faults: readonly Fault[] = [
+    ...[...parts.others].map(
+      ([table, { kind }]): Fault => [
+        'A table of the database is replaced by another object.',
+        `${table} is a ${kind}, and the service needs the table: writes, keys and locks of rows ` +
+          'differ or fail. Drop it, and rename the former table back.',
+        repairOthers(parts, table),
+      ],
+    ),
     [
       'A unique index of the database is lost or invalid, so that writes fail.',
       `The unique index ${someOf([...indexes.keys()])} is lost or invalid, so that writes fail.`,
@@ -90,9 +101,21 @@ export function listFaults(
       parts.grants.filter(isOfConnect),
     ],
     [
-      'A trigger of the database can discard rows of this service.',
-      'A trigger or a rule, which is none of the engine, can discard its rows.',
-      listDiscarding(parts),
+      'A trigger of the database can discard or change rows of this service.',
+      'A trigger or a rule, which is none of the engine, can discard its rows, or delete and ' +
+        'change them afterwards.',
+      listForeign(parts),
+    ],
+    [
+      'Another table adds its rows to those of a table of this service.',
+      'A table inherits from one of this service: statements read and change its rows, too, so ' +
+        'that lists have rows twice.',
+      parts.heirs,
+    ],
+    [
+      'A sequence of the database counts down, so that creations fail.',
+      'A sequence counts down, and gives ids that exist: creations fail with the key of the table.',
+      parts.sequences,
     ],
   ]
   return faults.filter(([, , statements]) => statements.length > 0)
@@ -120,26 +143,47 @@ export const isOfConnect = (grant: string): boolean => grant.startsWith('GRANT C
 
 const engineNames = new Set(engineTables.map(({ name }) => name))
 
-/** Returns the statements that drop what can discard rows of the engine, or any by a rule. */
-export const listDiscarding = ({ triggers }: Pick<TableParts, 'triggers'>): string[] =>
+/** Returns the statements that drop triggers of the engine's tables, and rules that replace any. */
+export const listForeign = ({ triggers }: Pick<TableParts, 'triggers'>): string[] =>
   triggers.flatMap(({ table, drop, isInstead }) =>
-    drop !== null && (isInstead || engineNames.has(table)) ? drop : [],
+    isInstead || engineNames.has(table) ? drop : [],
   )
+
+/** Whether a trigger or a rule discards rows of the engine, or any by a rule. */
+export const areDiscarded = ({ triggers }: Pick<TableParts, 'triggers'>): boolean =>
+  listForeign({ triggers: triggers.filter(({ discards }) => discards) }).length > 0
 
 /** Returns the statements that drop the rules which replace statements. */
 export const listRules = ({ triggers }: Pick<TableParts, 'triggers'>): string[] =>
-  triggers.flatMap(({ drop, isInstead }) => (isInstead ? drop! : []))
+  triggers.flatMap(({ drop, isInstead }) => (isInstead ? drop : []))
+
+/** Returns the statements that drop objects with the names of tables, or with one of them. */
+export const repairOthers = (
+  { others }: Pick<TableParts, 'others'>,
+  only?: string | undefined,
+): string[] =>
+  [...others].flatMap(([table, { drop, base }]) => {
+    if (only !== undefined && table !== only) return []
+    return [drop, ...(base === null ? [] : [`ALTER TABLE ${base} RENAME TO ${table}`])]
+  })
+
+/** Returns the table of a statement that creates an index. */
+function tableOfIndex(text: string): string {
+  const [, place = ''] = text.split(' ON ')
+  const [name = ''] = place.replace('ONLY ', '').split(/[ (]/)
+  return name.slice(name.lastIndexOf('.') + 1).replaceAll('"', '')
+}
 
 /** More than the ids that a table has assigned since a row was deleted. */
 const ID_SKIP = 1_000_000
 
 /** Returns the statements that restore the definitions of columns, by column. */
 export function repairColumns(
-  { columns }: Pick<TableParts, 'columns'>,
+  { columns, others }: Pick<TableParts, 'columns' | 'others'>,
   expected: Pick<ExpectedTables, 'columns'>,
 ): ReadonlyMap<string, readonly string[]> {
   const repairs = [...expected.columns].flatMap(([path, column]) => {
-    const present = columns.get(path)
+    const present = others.has(path.split('.')[0]!) ? undefined : columns.get(path)
     const statements = present ? repairColumn(path, present, column) : []
     return statements.length > 0 ? [[path, statements] as const] : []
   })

@@ -68,7 +68,9 @@ export function describeUnknownError(error: unknown): string | undefined {
     const name = error.index === undefined ? '' : ` ${error.index}`
     const table = serverErrorOf(error.cause)?.table
     const place = table === undefined ? '' : ` of the table ${table}`
-    return `The database refused a row by the ${error.kind} constraint${name}${place}. ${message}`
+    const ids = error.kind === 'unique' ? describeSequence(error.cause) : ''
+    const constraint = `the ${error.kind} constraint${name}${place}`
+    return `The database refused a row by ${constraint}. ${ids}${message}`
   }
   if (error instanceof SchemaError) return describeSchemaError(error)
   const resultCode = resultCodeOf(error)
@@ -107,6 +109,21 @@ export function describeUnknownError(error: unknown): string | undefined {
   ].filter(Boolean)
   const place = names.length === 0 ? '' : `, by ${names.join(' of ')}`
   return `${origin} refused a statement with the state ${state}${place}. ${message}`
+}
+
+/** A key of numbers: the id that a sequence has given exists. */
+const NUMBERED = /^Key \(([\w, ]{1,200})\)=\([\d, ]{1,200}\) already exists/
+
+/** Names the cause of a key that an id repeats, and its remedy; empty for another key. */
+function describeSequence(error: unknown): string {
+  const { detail, constraint, table } = (error ?? {}) as Record<string, unknown>
+  const column = NUMBERED.exec(String(detail))?.[1]?.split(', ').at(-1)
+  if (!column || !/_pkey$/.test(String(constraint)) || !/^\w{1,64}$/.test(String(table))) return ''
+  const sequence = `pg_get_serial_sequence('${table}', '${column}')`
+  return (
+    'If the database gave the id, its sequence was set back or counts down: SELECT setval(' +
+    `${sequence}, (SELECT max(${column}) + 1000000 FROM ${table})). `
+  )
 }
 
 type IsCause = (error: unknown) => boolean

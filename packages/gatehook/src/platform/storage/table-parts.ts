@@ -7,8 +7,10 @@ import type { Reader, Statement } from './database.ts'
 /** A trigger that is none of the engine; or a rule. */
 interface ForeignTrigger {
   readonly table: string
-  /** The statement that drops one that can discard rows; null for others. */
-  readonly drop: string | null
+  /** The statement that drops it. */
+  readonly drop: string
+  /** Whether it can discard a row before the statement stores it. */
+  readonly discards: boolean
   /** Whether it is a rule that replaces statements (`DO INSTEAD`). */
   readonly isInstead: boolean
 }
@@ -32,6 +34,15 @@ export interface FoundPartition {
   readonly bound: string | null
 }
 
+/** A view, or another object, that has the name of a table. */
+export interface FoundObject {
+  readonly kind: string
+  /** The statement that drops it. */
+  readonly drop: string
+  /** The one table that it reads, which may be the former one; null for none, or several. */
+  readonly base: string | null
+}
+
 export interface TableParts {
   /** By `orders.amount`; undefined on SQLite, where no statement changes one. */
   readonly columns: ReadonlyMap<string, FoundColumn | undefined>
@@ -48,6 +59,12 @@ export interface TableParts {
   /** The statements that grant rights which the role of the session lacks. */
   readonly grants: readonly string[]
   readonly triggers: readonly ForeignTrigger[]
+  /** The statements that detach tables which inherit from one of them. */
+  readonly heirs: readonly string[]
+  /** The statements that let sequences count up, which count down, and skip the ids in use. */
+  readonly sequences: readonly string[]
+  /** Other objects with the name of a table, by it: views. */
+  readonly others: ReadonlyMap<string, FoundObject>
   readonly partitions: readonly FoundPartition[]
 }
 
@@ -58,8 +75,8 @@ const SQLITE_PARTS = `WITH t AS (SELECT value AS name FROM json_each(?))
   SELECT 'column', t.name || '.' || c.name, '', NULL FROM t, pragma_table_info(t.name) AS c
   UNION ALL SELECT 'index', i.name, '', '' FROM t, pragma_index_list(t.name) AS i
     WHERE i."unique"
-  UNION ALL SELECT 'trigger', t.name, CASE WHEN s.sql LIKE '%RAISE%IGNORE%'
-      THEN 'DROP TRIGGER "' || s.name || '"' END, ''
+  UNION ALL SELECT 'trigger', t.name, 'DROP TRIGGER "' || s.name || '"',
+      CASE WHEN s.sql LIKE '%RAISE%IGNORE%' THEN 'discards' ELSE '' END
     FROM t JOIN sqlite_schema AS s ON s.tbl_name = t.name
     WHERE s.type = 'trigger' AND s.name NOT LIKE 'gh\\_%' ESCAPE '\\'`
 
@@ -89,13 +106,29 @@ const POSTGRES_PARTS = `WITH t AS (SELECT oid, relname::text AS name, relkind FR
       OR EXISTS (SELECT FROM pg_stat_progress_create_index WHERE index_relid = i.oid)
   UNION ALL SELECT 'unlogged', p.name, '', '' FROM p JOIN pg_class c ON c.oid = p.oid
     WHERE c.relpersistence = 'u' AND c.relkind = 'r'
-  UNION ALL SELECT 'trigger', p.root, CASE WHEN g.tgtype::int & 3 = 3
-      THEN format('DROP TRIGGER %I ON %I', g.tgname, p.name) END, ''
+  UNION ALL SELECT 'trigger', p.root, format('DROP TRIGGER %I ON %I', g.tgname, p.name),
+      CASE WHEN g.tgtype::int & 3 = 3 THEN 'discards' ELSE '' END
     FROM p JOIN pg_trigger g ON g.tgrelid = p.oid WHERE NOT g.tgisinternal AND g.tgparentid = 0
       AND g.tgenabled <> 'D' AND g.tgtype::int & 28 > 0 AND g.tgname NOT LIKE 'gh\\_%'
   UNION ALL SELECT 'trigger', p.root, format('DROP RULE %I ON %I', r.rulename, p.name),
-      CASE WHEN r.is_instead THEN 'instead' ELSE '' END
-    FROM p JOIN pg_rewrite r ON r.ev_class = p.oid
+      CASE WHEN r.is_instead THEN 'instead' ELSE 'discards' END
+    FROM p JOIN pg_rewrite r ON r.ev_class = p.oid WHERE r.ev_type <> '1'
+  UNION ALL SELECT 'heir', format('ALTER TABLE %s NO INHERIT %I', c.oid::regclass, t.name), '', ''
+    FROM t JOIN pg_inherits i ON i.inhparent = t.oid JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE NOT c.relispartition
+  UNION ALL SELECT 'sequence', format('ALTER SEQUENCE %s INCREMENT BY 1; SELECT setval(%L, '
+      '(SELECT COALESCE(max(%I), 0) + 1000000 FROM %I))', s.seqrelid::regclass,
+      s.seqrelid::regclass, a.attname, t.name), '', ''
+    FROM t JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = t.oid
+      AND d.classid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')
+    JOIN pg_sequence s ON s.seqrelid = d.objid AND s.seqincrement < 0
+    JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = d.refobjsubid
+  UNION ALL SELECT 'other', t.name, CASE t.relkind WHEN 'v' THEN 'view'
+      WHEN 'm' THEN 'materialized view' ELSE 'foreign table' END, (SELECT
+      CASE WHEN count(DISTINCT d.refobjid) = 1 THEN min(d.refobjid::regclass::text) END
+      FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+      WHERE r.ev_class = t.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> t.oid)
+    FROM t WHERE t.relkind IN ('v', 'm', 'f')
   UNION ALL SELECT 'setting', format('ALTER %s RESET %s', CASE WHEN d.setrole = 0
         AND d.setdatabase = 0 THEN 'ROLE ALL'
       WHEN d.setrole = 0 THEN format('DATABASE %I', current_database())
@@ -142,9 +175,18 @@ export async function readTableParts(from: Reader, tables: readonly string[]): P
     resets: [...namesOf('setting')],
     grants: [...namesOf('right')],
     triggers: of('trigger').map(([, table, drop, detail]) => ({
-      ...{ table, drop },
+      ...{ table, drop: drop! },
+      discards: detail !== '',
       isInstead: detail === 'instead',
     })),
+    heirs: [...namesOf('heir')],
+    sequences: [...namesOf('sequence')],
+    others: new Map(
+      of('other').map(([, name, kind, base]) => [
+        name,
+        { kind: kind!, drop: `DROP ${kind!.toUpperCase()} ${name}`, base },
+      ]),
+    ),
     partitions: of('partition').map(([, name, table, bound]) => ({ name, table: table!, bound })),
   }
 }

@@ -7,7 +7,7 @@ export interface TableState {
   unlogged: readonly string[]
   /** Tables of resources with triggers, which can change what a statement stores. */
   triggered: ReadonlySet<string>
-  /** Whether a trigger or a rule can discard rows of the engine. */
+  /** Whether a trigger or a rule can discard rows of the engine before they are stored. */
   discardsRows: boolean
 }
 
