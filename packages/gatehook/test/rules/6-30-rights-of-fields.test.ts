@@ -308,3 +308,30 @@ test('a conversion that shows a hidden value to more callers is not declared', (
   assert.throws(() => declare(f.int().default(0)), sentence)
   assert.throws(() => declare(f.int().default(0).visible('other:read')), sentence)
 })
+
+test('a computed or derived field that follows from a limited one is limited itself', () => {
+  const limited = f.int().default(0).visible('s:read')
+  const declare = (double: object, computed = false) => {
+    const fields = { id: f.id(), pay: limited, double: double as ReturnType<typeof f.int> }
+    const things = resource('things', {
+      fields,
+      list: { filter: [], sort: [] },
+      access,
+      events: [],
+    })
+    const whole = computed
+      ? things.compute('double' as never, ((row: { pay: number }) => row.pay * 2) as never)
+      : things
+    service({ name: 'things', versions, resources: [whole] })
+  }
+  const sentence = /double: pay decides it, .* declare double with \.visible\('s:read'\)/
+  for (const [field, computed] of [
+    [f.derived(f.int(), 'pay * 2'), false],
+    [f.computed(f.int()), true],
+    [f.computed(f.int().default(0)).stored(), true],
+  ] as const) {
+    assert.throws(() => declare(field, computed), sentence)
+    declare(field.visible('s:read'), computed)
+    declare(field.visible('s:doubles'), computed)
+  }
+})

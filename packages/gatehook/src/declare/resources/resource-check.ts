@@ -11,7 +11,8 @@ import { findInputMistakes } from './body-check.ts'
 import { declaredInput } from './body-versions.ts'
 import { findChainMistakes } from './chain-check.ts'
 import { findCollectionMistakes } from './collection-options.ts'
-import { findComputedMistakes } from './computed.ts'
+import { findComputedMistakes, listInputs } from './computed.ts'
+import { columnsRead } from './derived.ts'
 import { findFieldMistakes } from './field-check.ts'
 import { findRightsMistakes } from './field-rights.ts'
 import { findIdMistakes, findMissingTargets } from './id-check.ts'
@@ -115,6 +116,7 @@ export function findResourceMistakes(
     ...findRightsMistakes(resource),
     ...findComputedMistakes(resource),
     ...computationMistakes(resource),
+    ...revealedFieldMistakes(resource),
     ...findSampleMistakes(resource),
     ...duplicatesIn(resource.editable.flatMap((rule) => rule.fields)).map(
       (field) => `.editable(): ${field} occurs twice; name all of its states in one call`,
@@ -162,6 +164,36 @@ function computationMistakes(resource: ResourceDefinition): string[] {
   } catch (error) {
     const reason = ((error as Error).cause as Error)?.message
     return [`${(error as Error).message}: ${reason} ${advice}`]
+  }
+}
+
+/**
+ * Reports computed and derived fields that every caller sees, and that follow from a field that not
+ * every caller sees.
+ */
+function revealedFieldMistakes(resource: ResourceDefinition): string[] {
+  const { fields } = resource
+  return Object.entries(fields).flatMap(([name, spec]) => {
+    if (spec.computed === undefined || spec.visibleTo !== undefined) return []
+    const input = inputsOf(resource, name).find((read) => fields[read]?.visibleTo !== undefined)
+    if (input === undefined) return []
+    const modifier = `.visible('${fields[input]!.visibleTo}')`
+    return [
+      `${name}: ${input} decides it, and not every caller sees ${input}: declare ${name} with ` +
+        `${modifier}, or with another scope whose callers may see it`,
+    ]
+  })
+}
+
+/** Returns the fields that an expression names, or that a function reads of a sample row. */
+function inputsOf(resource: ResourceDefinition, name: string): readonly string[] {
+  const { fields, computations } = resource
+  if (fields[name]!.computed === 'derived') return columnsRead(fields[name]!, resource)
+  if (!Object.hasOwn(computations, name)) return []
+  try {
+    return [...listInputs(resource, name, sampleRow(resource))]
+  } catch {
+    return [] // `computationMistakes` reports the function
   }
 }
 
