@@ -122,6 +122,37 @@ for (const { name } of databases) {
   })
 }
 
+test('a stranger registers no address to which links to this server lead', async (t) => {
+  const fixture = await openOauthFixture(t, 'sqlite', open)
+  const { anonymous, admin, client } = fixture
+  const { body: stranger } = await anonymous.post(PATH, METADATA)
+  const { key } = (await admin.post('/admin/keys', { name: 'k', scopes: ['clients:write'] })).body
+  const { body: own } = await anonymous.post(PATH, METADATA, { 'x-api-key': key })
+  const mistakes = [
+    { prompt: 'none' },
+    { response_type: 'token' },
+    { scope: 'nonsense' },
+    { code_challenge: null },
+    { request: 'x' },
+  ]
+  const browser = openBrowser(fixture.app)
+  for (const more of mistakes) {
+    const page = await browser.get(authorizePath(stranger, more))
+    assert.deepEqual([page.status, page.location], [400, undefined], JSON.stringify(more))
+    for (const other of [client, own]) {
+      const back = await browser.get(authorizePath(other, more))
+      assert.ok(back.location?.searchParams.has('error'), JSON.stringify(more))
+    }
+  }
+  const form = await browser.get(authorizePath(stranger))
+  const cancelled = await browser.submit(form, { action: 'cancel' })
+  assert.deepEqual([cancelled.status, cancelled.location], [400, undefined])
+  // A person who has signed in knows this server, and where its errors lead.
+  await signIn(browser, authorizePath(stranger), fixture)
+  const back = await browser.get(authorizePath(stranger, { scope: 'nonsense' }))
+  assert.equal(back.location?.searchParams.get('error'), 'invalid_scope')
+})
+
 test('each mistake has the code of RFC 7591, and stores nothing', async (t) => {
   const fixture = await openOauthFixture(t, 'sqlite', byToken)
   const { anonymous, admin } = fixture

@@ -26,7 +26,7 @@ export interface RedirectTarget {
   readonly client: OauthClient
   readonly redirectUri: string
   readonly state: string | undefined
-  /** Whether the URI is registered for the client, so that errors may be returned to it. */
+  /** Whether errors may be returned to the URI: see `isTrustedTarget`. */
   readonly isVerified: boolean
 }
 
@@ -68,9 +68,9 @@ export async function findRedirectTarget(
   if (redirectUri === undefined)
     throw untrustedRequest('The application named no address to return to.')
   const hasDocument = clients.acceptsDocument(id)
-  const isVerified = !hasDocument || person !== undefined
+  const isRead = !hasDocument || person !== undefined
   const client = await (hasDocument
-    ? isVerified
+    ? isRead
       ? clients.findByDocument(id, person)
       : clients.unread(id, redirectUri)
     : clients.find(id))
@@ -78,7 +78,7 @@ export async function findRedirectTarget(
     const unregistered = 'The application that sent you here is not registered.'
     throw untrustedRequest(hasDocument ? UNREADABLE : unregistered)
   }
-  const isRegistered = isVerified
+  const isRegistered = isRead
     ? matchesRedirectUri(redirectUri, client.redirectUris)
     : findRegistrationFault(redirectUri) === undefined
   if (!isRegistered) {
@@ -86,8 +86,21 @@ export async function findRedirectTarget(
       'The application named an address to return to that is not registered for it.',
     )
   }
+  const isVerified = isTrustedTarget(client, person)
   return { client, redirectUri, state: parameters.get('state'), isVerified }
 }
+
+/**
+ * Whether an error is returned to the client. A stranger chooses the redirect URIs of a client that
+ * registered itself without a key, or has a document: before a sign-in, links to this server would
+ * lead anywhere.
+ *
+ * @see RFC 9700 §4.11.2
+ */
+const isTrustedTarget = (
+  { describesItself, scope }: OauthClient,
+  person: string | undefined,
+): boolean => person !== undefined || !describesItself || scope !== undefined
 
 /** Validates the other parameters. Throws `OauthError`. */
 export function parseAuthorizationRequest(
