@@ -5,6 +5,7 @@ import { decodeJwt } from 'jose'
 import { databases } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { openService } from '../../../../test/rig/service.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import {
   bearer,
   issuerEnv as env,
@@ -205,6 +206,12 @@ for (const { name } of databases) {
       assert.equal((await exchange(assertion)).body.error, 'invalid_grant', JSON.stringify(claims))
       assert.deepEqual((await explain(issuer.id, assertion)).failed, ['person'])
     }
+    await agents.app.db.write((tx) => tx.run(sql`UPDATE gh_people SET confirmed = 0`))
+    const unconfirmed = await sign(verified)
+    assert.equal((await exchange(unconfirmed)).body.error, 'invalid_grant')
+    assert.deepEqual((await explain(issuer.id, unconfirmed)).failed, ['person'])
+    await agents.app.db.write((tx) => tx.run(sql`UPDATE gh_people SET confirmed = 1`))
+    assert.equal((await exchange(await sign(verified))).status, 200)
     const narrower = [{ ...rule, domains: ['other.example'] }]
     await admin.patch(`/admin/issuers/${issuer.id}`, { rules: narrower })
     assert.equal((await exchange(await sign(verified))).status, 400)

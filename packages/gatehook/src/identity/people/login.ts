@@ -108,8 +108,8 @@ export interface SignInApi {
     subject: string,
   ): Promise<(Person & { readonly suspended: boolean }) | undefined>
   /**
-   * Returns the person of a customer and mode that has a sign-in address, or an identity at an
-   * issuer (§16.8); undefined if there is none, or it is disabled.
+   * Returns the person of a customer and mode that has a confirmed sign-in address, or an identity
+   * at an issuer (§16.8); undefined if there is none, or it is disabled.
    */
   findAsserted(
     reader: Reader,
@@ -169,7 +169,9 @@ export function createSignInApi(
         account = id === undefined ? undefined : await store.findById(reader, resource, id)
       } else if (directory.fields[directory.username]?.kind === 'email') {
         const { no } = namespaceOf(names, scope)
-        account = await store.findByName(reader, resource, no, foldName(asserted.email))
+        const holder = await store.findByName(reader, resource, no, foldName(asserted.email))
+        // An unconfirmed address may belong to another person.
+        account = holder?.confirmed === 1 ? holder : undefined
       }
       if (account?.disabled !== 0 || account.scope !== scope) return undefined
       return loadPerson(reader, account, directory, claims)
