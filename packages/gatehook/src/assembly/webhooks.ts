@@ -152,9 +152,9 @@ export function withMakerReview(tokens: Tokens, makers: Makers): Tokens {
       return endedSessions
     },
     async revokeSessionsAtClient(tx, scope, subject, clientId) {
-      const endedSessions = await tokens.revokeSessionsAtClient(tx, scope, subject, clientId)
-      await makers.consentEnded(tx, scope, subject, clientId)
-      return endedSessions
+      const ended = await tokens.revokeSessionsAtClient(tx, scope, subject, clientId)
+      const registrations = await makers.consentEnded(tx, scope, subject, clientId)
+      return { ...ended, registrations }
     },
     async revokeClient(tx, scope, clientId) {
       await tokens.revokeClient(tx, scope, clientId)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import {
   authorizePath,
   basicOf,
@@ -13,6 +14,7 @@ import {
   openOauthFixture,
   PASSWORD,
 } from '../oauth/rig.ts'
+import { LOCAL, openHook, register } from '../webhooks/hook.ts'
 
 for (const { name } of databases) {
   test(`a revoked consent ends its sessions and codes [${name}]`, async (t) => {
@@ -62,5 +64,33 @@ for (const { name } of databases) {
     const browser = openBrowser(fixture.app)
     await grantConsent(browser, authorizePath(client), person)
     assert.equal((await admin.get('/auth/consents')).status, 403, 'a key has no consents')
+  })
+
+  test(`a client of which only webhooks are left can be revoked, once [${name}]`, async (t) => {
+    const fixture = await openOauthFixture(t, name, LOCAL)
+    const { app, admin, anonymous } = fixture
+    const scopes = ['webhooks:read', 'webhooks:write', 'users:read', 'users:all']
+    const client = await fixture.createClient({ scopes })
+    const person = await fixture.createPerson({ scopes })
+    const own = { ...fixture, client, person }
+    const { body: tokens } = await exchange(own, await obtainCode(own))
+    const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+    const hook = await openHook(t)
+    const events = { events: ['user.*'] }
+    const created = await register(anonymous, hook, events, bearer(tokens.access_token))
+    assert.equal(created.status, 201, created.text)
+    // As after the session has expired, where a client has no consent of its own.
+    await app.db.write(async (tx) => {
+      await tx.run(sql`DELETE FROM gh_sessions WHERE client_id = ${client.client_id}`)
+      await tx.run(sql`DELETE FROM gh_consents WHERE client_id = ${client.client_id}`)
+    })
+    const login = { username: person.email, password: PASSWORD }
+    const session = (await anonymous.post('/auth/login', login)).body
+    const revoke = () =>
+      anonymous.delete(`/auth/consents/${client.client_id}`, bearer(session.access_token))
+    assert.equal((await revoke()).status, 204)
+    const { body } = await admin.get(`/webhooks/${created.body.id}`)
+    assert.deepEqual([body.active, body.disabled_reason], [false, 'creator_removed'])
+    assert.equal((await revoke()).status, 404)
   })
 }

@@ -14,7 +14,10 @@ export interface ConsentRevocation extends AuditContext {
   readonly tokens: Pick<Tokens, 'revokeSessionsAtClient'>
 }
 
-/** Deletes a consent and ends the sessions of its client. Throws 404 if there is neither. */
+/**
+ * Deletes a consent, and ends the sessions and the webhooks of its client. Throws 404 if there are
+ * none of them.
+ */
 export async function revokeConsent(
   deps: Omit<ConsentRevocation, 'db'> & { readonly db: Pick<Database, 'write'> },
   { scope, subject, clientId }: { scope: Scope; subject: string; clientId: string },
@@ -26,8 +29,9 @@ export async function revokeConsent(
     // Codes before sessions: a concurrent exchange has then either failed or stored its session.
     await deleteCodes(tx, scope, subject, clientId)
     await deleteDeviceGrants(tx, scope, subject, clientId)
-    const sessions = await deps.tokens.revokeSessionsAtClient(tx, scope, subject, clientId)
-    if (consents === 0 && sessions === 0) throw new Failure('not_found')
+    const ended = await deps.tokens.revokeSessionsAtClient(tx, scope, subject, clientId)
+    const { sessions, registrations } = ended
+    if (consents + sessions + registrations === 0) throw new Failure('not_found')
     const entry = { actor, action: 'consent.revoke', target: clientId, scope }
     await recordAudit(tx, { ...entry, detail: { subject, sessions } }, deps)
   })

@@ -159,6 +159,13 @@ export type CredentialVerdict =
       readonly owner: Pick<Principal, 'customer' | 'mode'> | undefined
     }
 
+/** The numbers of sessions and webhooks that end with the consent of a person to a client. */
+interface EndedAtClient {
+  readonly sessions: number
+  /** The webhooks that the client registered. */
+  readonly registrations: number
+}
+
 /** A refresh token that this server issued, with the data of its session. */
 export interface RefreshTokenInfo {
   readonly sessionId: string
@@ -332,8 +339,13 @@ export interface Tokens {
    * the password. Returns their number.
    */
   revokeSessionsOfPerson(tx: Tx, scope: Scope, subject: string, exceptId?: string): Promise<number>
-  /** Revokes the sessions of a person at one client (§4.5). Returns their number. */
-  revokeSessionsAtClient(tx: Tx, scope: Scope, subject: string, clientId: string): Promise<number>
+  /** Revokes the sessions of a person at one client (§4.5), and what it registered in them. */
+  revokeSessionsAtClient(
+    tx: Tx,
+    scope: Scope,
+    subject: string,
+    clientId: string,
+  ): Promise<EndedAtClient>
   /** Revokes all tokens of a client, for good: its id must never be reused. */
   revokeClient(tx: Tx, scope: Scope | undefined, clientId: string): Promise<void>
   /** Calls `listener` with the id of each customer whose settings have changed, on any node. */

@@ -113,7 +113,8 @@ export function createSessions(deps: SessionDeps): SessionOperations {
 
     async revokeSessionsAtClient(tx, scope, subject, clientId) {
       const person = parsePersonId(subject)
-      return publishRevoked(tx, await store.deleteSessionsOf(tx, scope, person, { clientId }))
+      const deleted = await store.deleteSessionsOf(tx, scope, person, { clientId })
+      return { sessions: await publishRevoked(tx, deleted), registrations: 0 }
     },
 
     async revokeClient(tx, scope, clientId) {

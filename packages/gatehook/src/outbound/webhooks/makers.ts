@@ -44,8 +44,8 @@ interface MakerDeps extends AuditContext {
 export interface Makers {
   /** To be called when a person was changed, disabled or deleted. */
   personChanged(tx: Tx, scope: Scope, subject: string): Promise<void>
-  /** To be called when a person revoked the consent to a client. */
-  consentEnded(tx: Tx, scope: Scope, subject: string, clientId: string): Promise<void>
+  /** To be called when a person revoked the consent to a client. Returns how many it disables. */
+  consentEnded(tx: Tx, scope: Scope, subject: string, clientId: string): Promise<number>
   clientChanged(tx: Tx, scope: Scope, clientId: string): Promise<void>
   /** To be called when the rules of an issuer were changed, or it was deleted. */
   issuerChanged(tx: Tx, scope: Scope, issuer: string): Promise<void>
@@ -76,8 +76,13 @@ export function createMakers(deps: MakerDeps): Makers {
       }
     },
     async consentEnded(tx, scope, subject, clientId) {
-      const rows = await store.registrationsOfPerson(tx, scope, subject)
-      for (const row of rows) if (row.client_id === clientId) await disable(deps, tx, row)
+      const ofPerson = await store.registrationsOfPerson(tx, scope, subject)
+      const rows = ofPerson.filter(
+        ({ client_id, disabled_reason }) =>
+          client_id === clientId && disabled_reason !== CREATOR_REMOVED,
+      )
+      for (const row of rows) await disable(deps, tx, row)
+      return rows.length
     },
     async clientChanged(tx, scope, clientId) {
       const rows = await store.registrationsOfClient(tx, scope, clientId)
