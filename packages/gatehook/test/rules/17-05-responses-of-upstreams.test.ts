@@ -69,6 +69,15 @@ eachForward(
     upstream.respond = replyJson(200, { id: 7, total_cents: 1 })
     assert.deepEqual((await api.get('/api/v2/invoices/7')).body, { id: 7, total_cents: 1 })
     assert.deepEqual((await api.get('/api/v1/invoices/7')).body, { id: 7, total: 0.01 })
+    for (const [version, total] of [
+      ['v1', 'total'],
+      ['v2', 'total_cents'],
+    ] as const) {
+      const { paths } = (await api.get(`/openapi/${version}.json`)).body
+      const { content } = paths[`/api/${version}/invoices/{id}`].get.responses['200']
+      const { required } = content['application/json'].schema
+      assert.deepEqual(required.toSorted(), ['id', total].toSorted())
+    }
   },
 )
 

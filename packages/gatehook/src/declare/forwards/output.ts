@@ -11,7 +11,7 @@ import { JSON_VALUES_MAX, measureJson, parseJsonBody } from '../../protocol/http
 import { itemTexts, memberTexts, objectText } from '../../protocol/http/json-text.ts'
 import { bodyFormIn, type DeclaredMembers, newestMembers } from '../resources/body-versions.ts'
 import type { AnyRow } from '../resources/resource.ts'
-import { LIST_MAX, memberSpecsOf } from '../resources/route-output.ts'
+import { canBeAbsent, LIST_MAX, memberSpecsOf } from '../resources/route-output.ts'
 import { toWire } from '../resources/validate.ts'
 
 /** The body of an upstream violates its declaration; the message is for the log. */
@@ -82,12 +82,11 @@ export function createOutputConverter(
   return isList ? convertList : convertObject
 }
 
-/** Nullable members may be absent: many frameworks omit them. */
 const openSpecs = (members: Parameters<typeof memberSpecsOf>[0]): FieldSpecs =>
   Object.fromEntries(
     Object.entries(memberSpecsOf(members)).map(([name, spec]) => [
       name,
-      spec.nullable ? { ...spec, write: 'optional' } : spec,
+      canBeAbsent(spec) ? { ...spec, write: 'optional' } : spec,
     ]),
   ) as FieldSpecs
 

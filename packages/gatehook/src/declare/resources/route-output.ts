@@ -186,6 +186,9 @@ function fieldSpecOf(member: OutputMembers[string]): MemberSpec | undefined {
   return { kind: 'list', items: item.spec, write: 'required', nullable: false }
 }
 
+/** Whether the body of an upstream may lack a member: many frameworks omit null. */
+export const canBeAbsent = (spec: MemberSpec | undefined): boolean => spec?.nullable === true
+
 const rowReference = ({ definition }: AnyResource): JsonSchema =>
   ref('schemas', schemaName(definition))
 
@@ -209,9 +212,12 @@ export function outputSchema(
     name,
     memberSchema(name, member),
   ])
+  const required = Object.entries(members).filter(
+    ([, member]) => !forward || !canBeAbsent(fieldSpecOf(member)),
+  )
   const object: JsonSchema = {
     type: 'object',
-    required: Object.keys(members),
+    required: required.map(([name]) => name),
     properties: Object.fromEntries(properties),
   }
   if (!forward?.returnsList) return object
