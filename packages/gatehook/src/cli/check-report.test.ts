@@ -41,20 +41,21 @@ test('a break names each caller with its number of requests', () => {
 })
 
 test('the remedy for a break of an own route is fields({…}).before(…)', () => {
-  const finding = {
-    breaking: true,
-    where: '/paths',
-    sentence: 'It is removed.',
-    operations: ['POST /api/v1/quotes'],
-  }
-  const text = (routes: readonly string[]) =>
-    textOf({
+  const text = (where: string, routes: readonly string[]) => {
+    const operations = ['POST /api/v1/quotes']
+    const finding = { breaking: true, where, sentence: 'It is removed.', operations }
+    return textOf({
       verdicts: [{ version: 'v1', breaks: [finding], additions: [] }],
       remaining: [{ version: 'v1', breaks: [finding], additions: [] }],
       routes,
     })
-  assert.match(text(['POST /quotes']), /POST \/quotes: declare .* fields\(\{…\}\)/)
-  assert.doesNotMatch(text(['GET /quotes']), /fields\(/)
+  }
+  const own = '#/paths/~1quotes/post/requestBody/content/application~1json/schema/properties/a'
+  assert.match(text(own, ['POST /quotes']), /POST \/quotes: declare .* fields\(\{…\}\)/)
+  assert.doesNotMatch(text(own, ['GET /quotes']), /fields\(/)
+  // The route returns a row, whose resource has the remedy.
+  const ofRow = '#/components/schemas/Quote/properties/a'
+  assert.doesNotMatch(text(ofRow, ['POST /quotes']), /fields\(/)
 })
 
 test('the remedy fits what the breaks concern', () => {

@@ -137,6 +137,8 @@ interface MergedFinding {
   readonly promised: string | undefined
   readonly declared: string | undefined
   readonly concern: Concern
+  /** Whether it concerns a component, which the declaration of a resource has. */
+  readonly isShared: boolean
   readonly versions: readonly string[]
   readonly operations: readonly string[]
 }
@@ -159,6 +161,7 @@ function mergedFindings(
         promised,
         declared,
         concern: concernOf(where),
+        isShared: where.startsWith('#/components/') && (line?.isShared ?? true),
         versions: union(line?.versions, [verdict.version]),
         operations: union(line?.operations, operations.map(withoutVersion)),
       })
@@ -297,7 +300,10 @@ function routeLines(
   version = 'v2',
 ): string[] {
   const brokenRoutes = routes.filter((route) =>
-    findings.some(({ concern, operations }) => concern === 'shape' && operations.includes(route)),
+    findings.some(
+      ({ concern, isShared, operations }) =>
+        concern === 'shape' && !isShared && operations.includes(route),
+    ),
   )
   if (brokenRoutes.length === 0) return []
   return [
