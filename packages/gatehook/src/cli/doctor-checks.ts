@@ -128,6 +128,8 @@ export async function checkMigrations(
   }
   const builds = (await db.indexBuilds()).map(describeBuild)
   const isOfBuild = (change: string) => builds.some((build) => build.startsWith(`${change}:`))
+  // Behind a reviewed migration the table is unknown, so that the start may reject the rest.
+  const isReviewed = tables.some(({ table, migrations }) => migrations && table !== '')
   const changes = [...engine, ...tables.flatMap(describePending)]
   const pendingChanges = [...changes.filter((change) => !isOfBuild(change)), ...builds]
   return pendingChanges.length === 0
@@ -136,7 +138,9 @@ export async function checkMigrations(
         `pending: ${pendingChanges.join(', ')}`,
         builds.length > 0
           ? 'A node creates these indexes beside requests; lists that need them are bounded.'
-          : 'The next start applies them, or: gatehook migrate',
+          : isReviewed
+            ? 'gatehook migrate --plan tells whether the next start applies them.'
+            : 'The next start applies them, or: gatehook migrate',
       )
 }
 

@@ -1,7 +1,9 @@
 /** The checks of `gatehook doctor` on jobs that failed and on a test clock that is set. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import { checkClock, checkJobs } from '../../src/cli/doctor-checks.ts'
+import { checkClock, checkJobs, checkMigrations } from '../../src/cli/doctor-checks.ts'
+import { migrateService } from '../../src/declare/resources/migrate.ts'
+import { f, resource, service } from '../../src/gatehook.ts'
 import { CLOCK_SETTING } from '../../src/platform/storage/clock-setting.ts'
 import { writeSetting } from '../../src/platform/storage/settings.ts'
 import { HOUR_MS, rigOf, START_MS } from '../jobs/runner-rig.ts'
@@ -40,3 +42,23 @@ eachMigrated(
     }
   },
 )
+
+eachMigrated('a change behind a reviewed migration is not announced as applied', async (db) => {
+  const declare = (more: object, migrations: Parameters<typeof service>[0]['migrations'] = []) => {
+    const notes = resource('notes', {
+      fields: { id: f.id(), ...more },
+      list: { filter: [], sort: [] },
+      access: { read: 'r', create: 'w', update: 'w', delete: false },
+      events: [],
+    })
+    const versions = { v1: { released: '2026-01-01' } }
+    return service({ name: 'n', versions, resources: [notes], migrations })
+  }
+  await migrateService(db, declare({}).definition)
+  const addition = await checkMigrations(db, declare({ size: f.int().default(0) }))
+  assert.match(addition.hint!, /^The next start applies them/)
+  const sql = 'UPDATE notes SET id = id'
+  const migrations = [{ number: 1, name: 'mark', table: 'notes', sql }] as const
+  const unknown = await checkMigrations(db, declare({ size: f.int() }, migrations))
+  assert.equal(unknown.hint, 'gatehook migrate --plan tells whether the next start applies them.')
+})
