@@ -1,5 +1,6 @@
 /** Assembles the endpoints of the service: those of its resources, and its own routes. */
 
+import { createAssertedPrincipal } from '../declare/forwards/asserted-principal.ts'
 import { configureUpstreams } from '../declare/forwards/configuration.ts'
 import { createForwarder } from '../declare/forwards/forward-routes.ts'
 import type { Catalog } from '../declare/resources/catalog.ts'
@@ -12,6 +13,7 @@ import { resourceEndpoints } from '../declare/resources/routes.ts'
 import type { AnswerRequests } from '../declare/resources/step-answers.ts'
 import type { RecordEvent } from '../history/events/store.ts'
 import type { Tokens } from '../identity/tokens/api.ts'
+import type { SignAssertion } from '../identity/tokens/assertion.ts'
 import { createLazyUpstreams } from '../outbound/transport/lazy-transport.ts'
 import type { Tx } from '../platform/storage/database.ts'
 import type { Call } from '../protocol/http/call.ts'
@@ -67,7 +69,9 @@ function assembleForwards(
   const upstreams = configureUpstreams(declared, config.variable)
   const { send, close } = createLazyUpstreams(clock)
   const performOutside = createPerformOutside({ db, clock, vault, recordChange })
-  const { signAssertion } = tokens
+  const assertedPrincipal = createAssertedPrincipal(catalog.service)
+  const signAssertion: SignAssertion = (request) =>
+    tokens.signAssertion({ ...request, principal: assertedPrincipal(request.principal) })
   const deps = { clock, upstreams, send, signAssertion, performOutside }
   return { forward: createForwarder(catalog, deps), close }
 }

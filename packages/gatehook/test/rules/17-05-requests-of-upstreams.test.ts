@@ -1,7 +1,10 @@
 /** §17.5: requests as an upstream receives them, and their parts that it never receives. */
 import assert from 'node:assert/strict'
-import { createLocalJWKSet, jwtVerify } from 'jose'
-import { eachForward, replyJson } from '../forwards/upstream-rig.ts'
+import { test } from 'node:test'
+import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
+import { openService } from '../../../../test/rig/service.ts'
+import { createConsoleLink, createOperator } from '../../src/identity/people/operators.ts'
+import { eachForward, inFrontOf, openUpstream, replyJson } from '../forwards/upstream-rig.ts'
 
 const paid = { id: 7, total_cents: 4950, note: 'ä', paid_at: null, further: { list: [1] } }
 
@@ -154,3 +157,38 @@ eachForward('a key without the scope reaches no upstream', async (api, upstream)
   assert.equal((await api.as(undefined).get('/api/v2/invoices')).status, 401)
   assert.equal(upstream.received.length, 0)
 })
+
+for (const name of ['sqlite', 'postgres'] as const) {
+  test(`an acting operator is asserted with the scopes that it can use [${name}]`, async (t) => {
+    const upstream = await openUpstream(t)
+    const { as, app, key } = await openService(t, name, { service: inFrontOf(upstream.url) })
+    const actor = { kind: 'cli', id: 'test' } as const
+    const anonymous = as(undefined)
+    const headersOf = async (role: 'viewer' | 'support' | 'administrator') => {
+      const operator = { email: `${role}@example.com`, password: 'correct horse battery', role }
+      await createOperator(app.administration, app.hasher, operator, actor)
+      const { path } = await createConsoleLink(app.administration, operator.email, actor)
+      const token = path.split('#token=')[1]
+      const reply = await anonymous.post('/console/session', { token })
+      const cookie = String([reply.headers['set-cookie']].flat()[0]).split(';')[0]!
+      return { cookie, 'x-gatehook-console': '1' }
+    }
+    const scopesOf = async (headers: Record<string, string>) => {
+      const path = '/admin/as/default/live/api/v2/invoices'
+      const { status, text } = await anonymous.get(path, headers)
+      assert.equal(status, 200, text)
+      const { headers: received } = upstream.received.at(-1)!
+      const { scope } = decodeJwt<{ scope: string }>(String(received['gatehook-assertion']))
+      return scope.split(' ')
+    }
+    for (const role of ['viewer', 'support'] as const) {
+      assert.deepEqual(await scopesOf(await headersOf(role)), ['invoices:read'], role)
+    }
+    const admin = { 'x-api-key': await key({ scopes: ['admin'], mode: 'live' }) }
+    for (const headers of [await headersOf('administrator'), admin]) {
+      const scopes = await scopesOf(headers)
+      assert.ok(scopes.includes('invoices:write') && scopes.includes('invoices:read'))
+      assert.ok(!scopes.includes('admin') && !scopes.includes('audit:read'), scopes.join())
+    }
+  })
+}

@@ -13,7 +13,7 @@ import type { DeclarationMistake } from '../../protocol/fields/declaration-mista
 import { endpointActions } from './action.ts'
 import { type ApiResource, withApi } from './api-resources.ts'
 import { declarationSite } from './declared-resource.ts'
-import { limitingScopes } from './field-rights.ts'
+import { limitingScopes, scopesOfFields } from './field-rights.ts'
 import { allScope, owningField } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import type { RouteDefinition } from './route.ts'
@@ -129,6 +129,21 @@ export function listScopes({
     ...Object.keys(accountScopes),
   ])
 }
+
+/** Returns the scopes with which an operator who changes nothing reads: rows, fields and routes. */
+export const listReadingScopes = ({
+  resources,
+  routes,
+}: Pick<ScopeSource, 'resources' | 'routes'>): ReadonlySet<string> =>
+  new Set([
+    ...withApi(resources).flatMap((definition) => [
+      ...readScopes(definition),
+      ...[definition.softDeletion?.scope ?? []].flat(),
+      allScope(definition.name),
+    ]),
+    ...[...scopesOfFields(resources).values()].flat(),
+    ...routes.filter(({ method }) => method === 'GET').map(({ scope }) => scope),
+  ])
 
 /** Returns what each scope that writes permits: resources may exclude some changes. */
 export function listScopeChanges({ resources }: Pick<ScopeSource, 'resources'>): ScopeChanges {
