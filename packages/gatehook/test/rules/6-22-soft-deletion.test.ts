@@ -18,6 +18,7 @@ const shelves = resource('shelves', {
   access: all('shelves'),
   events: ['shelf.created', 'shelf.updated', 'shelf.deleted', 'shelf.restored'],
   softDelete: { scope: 'shelves:restore', purgeAfterDays: 2 },
+  export: true,
 })
 const books = resource('books', {
   fields: { id: f.id(), shelf_id: f.ref('shelves').onDelete('cascade'), title: f.string() },
@@ -69,6 +70,17 @@ eachService(
     )
     assert.equal(typeof deleted.body.data[0].deleted_at, 'string')
     assert.deepEqual(await idsOf(app, '/api/v1/shelves?deleted=true&name=b'), [])
+    for (const accept of ['text/csv', 'application/x-ndjson']) {
+      const exported = async (query: string) => {
+        const { status, text } = await get(`/api/v1/shelves?fields=name&${query}`, { accept })
+        assert.equal(status, 200, text)
+        return text.match(/\b[ab]\b/g)
+      }
+      assert.deepEqual(await exported('deleted=true'), ['a'], accept)
+      assert.deepEqual(await exported('deleted=false'), ['b'], accept)
+      const refused = await get('/api/v1/shelves?deleted=maybe', { accept })
+      assert.equal(refused.body.error, 'invalid_parameter')
+    }
     const restored = await post(`${path}/restore`)
     assert.deepEqual([restored.status, restored.body], [200, row])
     assert.deepEqual((await get(path)).body, row)

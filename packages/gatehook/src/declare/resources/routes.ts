@@ -222,14 +222,14 @@ function listOperation(entry: ApiEntry, { list, exportRows, entries }: EndpointD
       const caller = requestCaller(entries, call, reach)
       const visible = visibleCollection(listed, hiddenColumns)
       const collection = relatedCollection(visible, entry.definition.name, caller)
+      const filters = isDeleted ? { filters: [deletedFilter] } : {}
       if (isExported) {
         call.out.vary = 'Accept'
         const type = exportTypeOf(call)
-        const rows = { collection, view, rowScope: { scope, owner } }
+        const rows = { collection, view, rowScope: { scope, owner }, ...filters }
         if (type !== undefined) return exportRows(call, rows, type)
       }
       const expansion = readExpansion(entry, entries, call)
-      const filters = isDeleted ? { filters: [deletedFilter] } : {}
       const options = { scope, owner, cacheable: true, expansion, ...filters }
       return list(call, collection, view, options)
     },

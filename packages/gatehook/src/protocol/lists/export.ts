@@ -18,6 +18,7 @@ import { csvRow, encodeCsvCell } from './csv.ts'
 import { bindingOfList, decodeCursor, encodeCursor } from './cursor.ts'
 import { EXPAND } from './expanded-page.ts'
 import { type ExportChunk, readExportChunks } from './export-rows.ts'
+import type { Filter } from './filter.ts'
 import { type ListRequest, parseListQuery } from './grammar.ts'
 import { createWalk, type RowScope } from './page.ts'
 import type { Walk } from './walk.ts'
@@ -46,20 +47,25 @@ interface ExporterOptions {
   readonly cursorKeys: MacKeys
 }
 
+interface ExportedList {
+  readonly collection: Collection
+  readonly view: View
+  readonly rowScope: RowScope
+  /** Filters besides those of the request. */
+  readonly filters?: readonly Filter[]
+}
+
 /** Exports the rows of a scope. Throws before the first byte, or cuts the connection. */
-export type Exporter = (
-  call: Call,
-  list: { readonly collection: Collection; readonly view: View; readonly rowScope: RowScope },
-  type: ExportType,
-) => Promise<Answer>
+export type Exporter = (call: Call, list: ExportedList, type: ExportType) => Promise<Answer>
 
 export function createExporter({ db, cursorKeys }: ExporterOptions): Exporter {
   const limits = createStreamLimits(EXPORT_SHARES, 'exports')
-  return async (call, { collection, view, rowScope }, type) => {
+  return async (call, { collection, view, rowScope, filters = [] }, type) => {
     const { principal, query } = call
     if (!principal) throw new Failure('unauthorized', 'An export requires a credential.')
     limits.admit(principal)
-    const request = readRequest(query, { ...collection, parameters: [CURSORS] }, view)
+    const parsed = readRequest(query, collection, view)
+    const request = { ...parsed, filters: [...parsed.filters, ...filters] }
     const binding = bindingOfList(rowScope, collection.name, request)
     const walk = walkOf({ collection, rowScope, request }, query, (cursor) =>
       decodeCursor(cursorKeys, binding, cursor),
@@ -114,7 +120,9 @@ function readRequest(query: Query, collection: Collection, view: View): ListRequ
   if (cursors !== undefined && cursors !== 'true' && cursors !== 'false') {
     throw parameterFailure('invalid_parameter', CURSORS, 'must be true or false')
   }
-  return parseListQuery(query, collection, view, 'cursor')
+  const others = collection.parameters?.filter((name) => name !== EXPAND) ?? []
+  const parameters = [...others, CURSORS]
+  return parseListQuery(query, { ...collection, parameters }, view, 'cursor')
 }
 
 /** Returns the rows of the export, from the position of `cursor` or `after_id` on. */
