@@ -1,11 +1,15 @@
 /** §6.22: a deleted row is hidden, can be restored, and is purged after a declared time. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { databases } from '../../../../test/rig/databases.ts'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { migrateService } from '../../src/declare/resources/migrate.ts'
 import { createRowPurge } from '../../src/declare/resources/purge.ts'
-import { DeclarationError, f, resource, service } from '../../src/gatehook.ts'
+import { DeclarationError, f, resource, type Service, service } from '../../src/gatehook.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 
+const sqlite = databases.find(({ name }) => name === 'sqlite')!
 const all = (name: string) => ({
   read: `${name}:read`,
   create: `${name}:write`,
@@ -262,4 +266,28 @@ test('contradictions of soft deletion are reported at start', () => {
       (error) => error instanceof DeclarationError && sentence.test(error.message),
     )
   }
+})
+
+test('the migration of the guide gives a table the unique indexes of a new one', async (t) => {
+  const guide = new URL('../../../../docs/guides/deleted-rows.md', import.meta.url)
+  const text = /`(DROP INDEX [^`]+)`/.exec(readFileSync(guide, 'utf8'))![1]!
+  const declare = (softDelete: boolean, migrations: Service['definition']['migrations'] = []) => {
+    const pages = resource('pages', {
+      fields: { id: f.id(), slug: f.string().unique() },
+      list: { filter: ['slug'], sort: [] },
+      access: all('pages'),
+      events: [],
+      softDelete,
+    })
+    return service({ name: 'wiki', versions, resources: [pages], migrations }).definition
+  }
+  const [older, fresh] = await Promise.all([sqlite.openMigrated(t), sqlite.openMigrated(t)])
+  await migrateService(older, declare(false))
+  const migration = { number: 1, name: 'deleted rows', table: 'pages', sql: text }
+  await migrateService(older, declare(true, [migration]))
+  await migrateService(fresh, declare(true))
+  const indexesOf = (db: typeof older) =>
+    db.all(sql`SELECT name, sql FROM sqlite_master WHERE tbl_name = 'pages' AND type = 'index'
+      ORDER BY name`)
+  assert.deepEqual(await indexesOf(older), await indexesOf(fresh))
 })
