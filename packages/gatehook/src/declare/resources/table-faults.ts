@@ -144,7 +144,7 @@ export const isOfConnect = (grant: string): boolean => grant.startsWith('GRANT C
 const engineNames = new Set(engineTables.map(({ name }) => name))
 
 /** Returns the statements that drop triggers of the engine's tables, and rules that replace any. */
-export const listForeign = ({ triggers }: Pick<TableParts, 'triggers'>): string[] =>
+const listForeign = ({ triggers }: Pick<TableParts, 'triggers'>): string[] =>
   triggers.flatMap(({ table, drop, isInstead }) =>
     isInstead || engineNames.has(table) ? drop : [],
   )

@@ -35,7 +35,7 @@ export interface FoundPartition {
 }
 
 /** A view, or another object, that has the name of a table. */
-export interface FoundObject {
+interface FoundObject {
   readonly kind: string
   /** The statement that drops it. */
   readonly drop: string
@@ -81,8 +81,8 @@ const SQLITE_PARTS = `WITH t AS (SELECT value AS name FROM json_each(?))
     WHERE s.type = 'trigger' AND s.name NOT LIKE 'gh\\_%' ESCAPE '\\'`
 
 /**
- * Columns of a locked table are not compared: `pg_get_expr` would wait for the lock. `p`: the tables
- * and their partitions. Bits of `tgtype`: 1 row, 2 before, 28 that it writes.
+ * Columns of a locked table are not compared: `pg_get_expr` would wait for the lock. `p`: the
+ * tables and their partitions. Bits of `tgtype`: 1 row, 2 before, 28 that it writes.
  */
 const POSTGRES_PARTS = `WITH t AS (SELECT oid, relname::text AS name, relkind FROM pg_class
     WHERE relnamespace = ${SCHEMA}
