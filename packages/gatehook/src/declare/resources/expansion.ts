@@ -8,7 +8,6 @@ import { holdsScope } from '../../identity/access/scopes.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { RowId } from '../../kernel/row-id.ts'
 import type { Reader, Value } from '../../platform/storage/database.ts'
-import { shortenName } from '../../protocol/fields/reading.ts'
 import { ITEMS_BYTES_MAX, sizeOf } from '../../protocol/http/answer-budget.ts'
 import type { Call } from '../../protocol/http/call.ts'
 import { parameterFailure } from '../../protocol/http/query.ts'
@@ -114,8 +113,7 @@ function resolveRelations(
     const source = relations.find(({ relation: { name } }) => `${path}.`.startsWith(`${name}.`))
     if (!source) {
       const existing = relations.map(({ relation }) => relation.name).join(', ') || 'none'
-      const relationsClause = `the relations of ${definition.name} are: ${existing}`
-      throw invalid(`names "${shortenName(path)}"; ${relationsClause}`)
+      throw invalid(`names "${path}"; the relations of ${definition.name} are: ${existing}`)
     }
     const further = named.get(source) ?? []
     named.set(source, further)

@@ -6,7 +6,6 @@
 
 import { closestClause } from '../../kernel/closest.ts'
 import { b, type Member } from '../../protocol/fields/members.ts'
-import { shortenName } from '../../protocol/fields/reading.ts'
 import { parameterFailure } from '../../protocol/http/query.ts'
 import type { Collection } from '../../protocol/lists/collection.ts'
 import { patternsOfTypes } from './event-pattern.ts'
@@ -48,8 +47,7 @@ export function readNames(
 ): readonly string[] {
   const parts = text.split(',')
   for (const part of parts) {
-    const predicate =
-      parts.length === 1 ? IS_NO_TYPE : `has ${shortenName(part)}, which ${IS_NO_TYPE}`
+    const predicate = parts.length === 1 ? IS_NO_TYPE : `has ${part}, which ${IS_NO_TYPE}`
     requireName(parameter, part, names, predicate)
   }
   return parts

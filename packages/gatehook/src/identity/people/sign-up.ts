@@ -16,7 +16,6 @@ import { isMailAddress } from '../../platform/mail/message.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import { invalidMembers, readMembers } from '../../protocol/fields/body.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
-import { pointerPart } from '../../protocol/fields/reading.ts'
 import type { Answer, Call } from '../../protocol/http/call.ts'
 import { DEFAULT_CUSTOMER } from '../access/administration.ts'
 import { findCustomerIdOf } from '../access/customer-reader.ts'
@@ -72,7 +71,7 @@ function readSignUp(
   const errors: FieldError[] = entries
     .filter(([name]) => !names.has(name) && !isPlace(name))
     .map(([name]) => ({
-      pointer: `/${pointerPart(name)}`,
+      pointer: `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
       code: 'unknown_field',
       message: 'is not a field of a sign-up',
     }))

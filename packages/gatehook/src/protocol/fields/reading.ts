@@ -18,16 +18,6 @@ type Bounds = Pick<MemberSpec, 'min' | 'max' | 'nullable'>
 export const escapePointer = (name: string): string =>
   name.replaceAll('~', '~0').replaceAll('/', '~1')
 
-/** The longest name in messages and pointers, in characters; declared names are shorter. */
-export const NAME_CHARACTERS_MAX = 100
-
-/** Returns the beginning of a name that a client sent, if it is long. */
-export const shortenName = (name: string): string =>
-  name.length > NAME_CHARACTERS_MAX ? `${name.slice(0, NAME_CHARACTERS_MAX).toWellFormed()}…` : name
-
-/** Returns the part of a pointer for a name that a client sent. */
-export const pointerPart = (name: string): string => escapePointer(shortenName(name))
-
 type PlainObject = Readonly<Record<string, unknown>>
 
 export const isPlainObject = (value: unknown): value is PlainObject =>

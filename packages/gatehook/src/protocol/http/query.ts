@@ -1,7 +1,6 @@
 /** Parses query strings strictly and retains repeated parameters. Pure. */
 import { endSentence } from '../../kernel/closest.ts'
 import { Failure, type FailureCode } from '../../kernel/failure.ts'
-import { shortenName } from '../fields/reading.ts'
 
 /** The parameters that select a version, on every path under `/api` (§8.2). */
 export const versionParameters: ReadonlySet<string> = new Set(['version', 'v', 'api-version'])
@@ -17,8 +16,7 @@ export const engineParameters: ReadonlySet<string> = new Set([
  * Returns a failure about one parameter. Its message is the parameter and the predicate, for
  * example `limit` and `must be a whole number`.
  */
-export function parameterFailure(code: FailureCode, name: string, predicate: string): Failure {
-  const parameter = shortenName(name)
+export function parameterFailure(code: FailureCode, parameter: string, predicate: string): Failure {
   const message = endSentence(`${parameter} ${predicate}`)
   return new Failure(code, message, { errors: [{ parameter, code, message }] })
 }
@@ -29,9 +27,8 @@ const SPACE_BEFORE_OFFSET = /^[0-9-]{10}T[0-9:.,]+ [0-9]{2}:?[0-9]{2}$/
 export const plusClause = (text: string): string =>
   SPACE_BEFORE_OFFSET.test(text) ? '; a URL has its + as %2B, or the instant in UTC with Z' : ''
 
-/** `name`: the parameter of a malformed value; undefined if the name itself is malformed. */
-function malformedQuery(reason: string, name?: string): Failure {
-  const parameter = name === undefined ? undefined : shortenName(name)
+/** `parameter`: the name of a malformed value; undefined if the name itself is malformed. */
+function malformedQuery(reason: string, parameter?: string): Failure {
   const code: FailureCode = 'invalid_parameter'
   const message = `The query string is not valid: ${reason}.`
   const errors = parameter === undefined ? undefined : [{ parameter, code, message }]

@@ -6,7 +6,6 @@
 import { oneOfWords } from '../../kernel/closest.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { idWords, isPrefixedId, type RowId } from '../../kernel/row-id.ts'
-import { shortenName } from '../fields/reading.ts'
 import { parameterFailure, type Query, versionParameters } from '../http/query.ts'
 import type { Collection, View } from './collection.ts'
 import { columnNamed, columnNames, type Filter, readFilter, readsWholeText } from './filter.ts'
@@ -247,7 +246,7 @@ function readSort(
     if (column === undefined || !collection.sort.includes(column)) {
       const sortable = (field: string) => collection.sort.includes(columnNamed(field, view)!)
       const names = columnNames(view).filter(sortable)
-      throw invalid('sort', `names ${quoteName(name)}, which is not ${oneOfWords(name, names)}`)
+      throw invalid('sort', `names "${name}", which is not ${oneOfWords(name, names)}`)
     }
     if (keys.some((key) => key.column === column)) throw invalid('sort', `names "${name}" twice`)
     keys.push({ column, descending })
@@ -264,15 +263,12 @@ function readSort(
   return keys
 }
 
-const quoteName = (name: string): string => `"${shortenName(name)}"`
-
 function readFields(text: string | undefined, view: View): ReadonlySet<string> | undefined {
   if (text === undefined) return undefined
   const names = text.split(',')
   for (const name of names) {
     if (!view.fields.includes(name)) {
-      const choice = oneOfWords(name, view.fields)
-      throw invalid('fields', `names ${quoteName(name)}, which is not ${choice}`)
+      throw invalid('fields', `names "${name}", which is not ${oneOfWords(name, view.fields)}`)
     }
   }
   return new Set(names)
