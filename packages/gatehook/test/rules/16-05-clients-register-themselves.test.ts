@@ -147,7 +147,7 @@ test('a stranger registers no address to which links to this server lead', async
   const form = await browser.get(authorizePath(stranger))
   const cancelled = await browser.submit(form, { action: 'cancel' })
   assert.deepEqual([cancelled.status, cancelled.location], [400, undefined])
-  // A person who has signed in knows this server, and where its errors lead.
+  // After the sign-in, errors redirect to the client.
   await signIn(browser, authorizePath(stranger), fixture)
   const back = await browser.get(authorizePath(stranger, { scope: 'nonsense' }))
   assert.equal(back.location?.searchParams.get('error'), 'invalid_scope')

@@ -20,9 +20,7 @@ const CHANGES = /\b(?:INSERT|UPDATE|DELETE|MERGE)\b/i
 
 /** Whether a statement is no query, or a query with changes in its WITH. */
 export const mayChange = ({ text }: Pick<Statement, 'text'>): boolean =>
-  !text.startsWith('SELECT') &&
-  !/^\s*SELECT\b/i.test(text) &&
-  !(/^\s*WITH\b/i.test(text) && !CHANGES.test(text))
+  !/^\s*SELECT\b/i.test(text) && (!/^\s*WITH\b/i.test(text) || CHANGES.test(text))
 
 export type PreparedStatement = (values: readonly unknown[]) => Statement
 
