@@ -1,6 +1,10 @@
 /** §9.14: a registration becomes inactive when its maker loses its authority. */
 import assert from 'node:assert/strict'
-import { eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { test } from 'node:test'
+import { openForTest } from '../../../../test/rig/databases.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
+import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
+import { sql } from '../../src/platform/storage/sql.ts'
 import { bearerOf, emailOf, openPeople } from '../people/rig.ts'
 import { LOCAL, openHook, register } from '../webhooks/hook.ts'
 
@@ -174,3 +178,31 @@ eachService(
   },
   LOCAL,
 )
+
+test('the end or narrowing of a maker undoes no change that others make meanwhile', async (t) => {
+  const service = await openService(t, 'postgres', { env: LOCAL.env })
+  const hook = await openHook(t)
+  const ada = await maker(service, 'ada')
+  const { id } = (await register(ada, hook, { events: ['order.*', 'user.*'] })).body
+  const { operator } = await openPeople(service)
+  const { db } = service.app
+  const other = await openForTest(t, service.url)
+  const isWaiting = async () =>
+    (
+      await other.arrays(sql`SELECT 1 FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+    ).length > 0
+  let narrowed: ReturnType<typeof operator.patch> | undefined
+  await db.write(async (tx) => {
+    await tx.run(sql`UPDATE gh_webhooks SET active = 0, description = 'off' WHERE id = ${id}`)
+    const scopes = SCOPES.filter((scope) => scope !== 'orders:all')
+    narrowed = operator.patch(`/admin/users/${ada.id}`, { scopes })
+    await Promise.race([narrowed, eventually(isWaiting, Boolean)])
+  })
+  assert.equal((await narrowed)?.status, 200)
+  const row = await db.get<{ active: number; description: string; scopes: string }>(
+    sql`SELECT active, description, scopes FROM gh_webhooks WHERE id = ${id}`,
+  )
+  assert.deepEqual([row!.active, row!.description], [0, 'off'])
+  assert.ok(!row!.scopes.includes('orders:all'), row!.scopes)
+})

@@ -2,7 +2,7 @@
 
 import { type Scope, scopeOf } from '../../kernel/principal.ts'
 import type { Vault } from '../../kernel/secret.ts'
-import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
+import type { Reader, Row, Statement, Tx } from '../../platform/storage/database.ts'
 import { requireOne } from '../../platform/storage/discarded-rows.ts'
 import { join, prepareStatement, sql } from '../../platform/storage/sql.ts'
 import { advanceDeliveries } from './log-store.ts'
@@ -259,15 +259,15 @@ export const dropSecrets = (tx: Tx, { scope, no }: RegistrationPlace) =>
   tx.run(dropAll([scope, no]))
 
 const ofPerson = prepareStatement(
-  `SELECT ${COLUMNS} FROM gh_webhooks WHERE scope = ? AND subject = ? AND deleted_at IS NULL`,
+  `SELECT ${COLUMNS} FROM gh_webhooks WHERE scope = ? AND subject = ? AND deleted_at IS NULL ORDER BY no`,
 )
 const ofClient = prepareStatement(
   `SELECT ${COLUMNS} FROM gh_webhooks
-   WHERE scope = ? AND client_id = ? AND deleted_at IS NULL`,
+   WHERE scope = ? AND client_id = ? AND deleted_at IS NULL ORDER BY no`,
 )
 const ofAssertions = prepareStatement(
   `SELECT ${COLUMNS} FROM gh_webhooks
-   WHERE scope = ? AND assertion IS NOT NULL AND deleted_at IS NULL`,
+   WHERE scope = ? AND assertion IS NOT NULL AND deleted_at IS NULL ORDER BY no`,
 )
 /** Returns a function that wakes the deliveries of a customer, by number, after the commit. */
 export const customerWaker =
@@ -278,15 +278,32 @@ export const customerWaker =
     tx.afterCommit(() => wake(rows.map(({ no }) => no)))
   }
 
-export const registrationsOfPerson = (from: Reader, scope: Scope, subject: string) =>
-  from.all<Registration>(ofPerson([scope, subject]))
+/**
+ * Locks the found registrations in the order of their numbers, and returns those that still match:
+ * another request may have changed, taken over or deleted one meanwhile.
+ */
+async function lockEach(
+  tx: Tx,
+  found: Statement,
+  matches: (row: Registration) => boolean,
+): Promise<Registration[]> {
+  const rows: Registration[] = []
+  for (const { scope, id } of await tx.all<Registration>(found)) {
+    const row = await lockRegistration(tx, scope, id)
+    if (row?.deleted_at === null && matches(row)) rows.push(row)
+  }
+  return rows
+}
 
-/** Returns the registrations whose makers are workloads or agents of trusted issuers. */
-export const registrationsOfAssertions = (from: Reader, scope: Scope) =>
-  from.all<Registration>(ofAssertions([scope]))
+export const lockRegistrationsOfPerson = (tx: Tx, scope: Scope, person: string) =>
+  lockEach(tx, ofPerson([scope, person]), ({ subject }) => subject === person)
 
-export const registrationsOfClient = (from: Reader, scope: Scope, clientId: string) =>
-  from.all<Registration>(ofClient([scope, clientId]))
+/** Locks the registrations whose makers are workloads or agents of trusted issuers. */
+export const lockRegistrationsOfAssertions = (tx: Tx, scope: Scope) =>
+  lockEach(tx, ofAssertions([scope]), ({ assertion }) => assertion !== null)
+
+export const lockRegistrationsOfClient = (tx: Tx, scope: Scope, clientId: string) =>
+  lockEach(tx, ofClient([scope, clientId]), ({ client_id }) => client_id === clientId)
 
 /** Replaces the secret of a row, which no master secret decrypts, by one that only nodes have. */
 export const replaceLostSecret = (tx: Tx, no: number, encrypted: Uint8Array) =>

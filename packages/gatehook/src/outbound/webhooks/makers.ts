@@ -66,7 +66,7 @@ export function createMakers(deps: MakerDeps): Makers {
   }
   return {
     async personChanged(tx, scope, subject) {
-      const rows = await store.registrationsOfPerson(tx, scope, subject)
+      const rows = await store.lockRegistrationsOfPerson(tx, scope, subject)
       if (rows.length === 0) return
       const person = await rights.person(tx, subject)
       for (const row of rows) {
@@ -76,7 +76,7 @@ export function createMakers(deps: MakerDeps): Makers {
       }
     },
     async consentEnded(tx, scope, subject, clientId) {
-      const ofPerson = await store.registrationsOfPerson(tx, scope, subject)
+      const ofPerson = await store.lockRegistrationsOfPerson(tx, scope, subject)
       const rows = ofPerson.filter(
         ({ client_id, disabled_reason }) =>
           client_id === clientId && disabled_reason !== CREATOR_REMOVED,
@@ -85,7 +85,7 @@ export function createMakers(deps: MakerDeps): Makers {
       return rows.length
     },
     async clientChanged(tx, scope, clientId) {
-      const rows = await store.registrationsOfClient(tx, scope, clientId)
+      const rows = await store.lockRegistrationsOfClient(tx, scope, clientId)
       if (rows.length === 0) return
       const scopes = await rights.client(tx, clientId)
       const ofPersons = rows.filter(({ subject }) => subject !== null)
@@ -94,7 +94,7 @@ export function createMakers(deps: MakerDeps): Makers {
       await reviewRegistrations(tx, ofPersons, 'person', scopes)
     },
     async issuerChanged(tx, scope, issuer) {
-      for (const row of await store.registrationsOfAssertions(tx, scope)) {
+      for (const row of await store.lockRegistrationsOfAssertions(tx, scope)) {
         const assertion = assertionOf(row)!
         if (assertion.issuer !== issuer) continue
         const kind = row.subject === null ? 'workload' : 'person'
