@@ -132,7 +132,15 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
   })
   const isSeedRequested = foundation.seed === 'first' ? first.created && !isShared : foundation.seed
   const testScope = await defaultScope(db, 'test')
-  const seeded = isSeedRequested ? await seedService(service, testScope, { db, clock, random }) : {}
+  const seed = () => seedService(service, testScope, { db, clock, random })
+  const seeded = !isSeedRequested
+    ? {}
+    : await seed().catch((error) => {
+        // The first start continues: it alone shows the first key.
+        if (foundation.seed !== 'first' || !(error instanceof DeclarationError)) throw error
+        log.warn(`no sample rows: ${error.message}`)
+        return {}
+      })
   for (const [name, count] of Object.entries(seeded)) onProgress(`${count} sample ${name}`)
   const keeper =
     clock instanceof SettableClock ? clockKeeper({ db, clock, random, trail }) : undefined

@@ -9,12 +9,18 @@ import { removeBudget } from '../../platform/storage/change-budget.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { setTimeOf } from '../../platform/storage/transaction-time.ts'
 import { DeclarationError } from '../../protocol/fields/declaration-mistakes.ts'
+import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import { readTotal } from '../../protocol/lists/counters.ts'
 import { createCatalog, newestVersion } from './catalog.ts'
 import { innerReferencesOf, mapInside } from './inner-references.ts'
 import { wholeScope } from './ownership.ts'
 import { orderByReference } from './reference-order.ts'
-import { type AnyRow, type ResourceDefinition, STATE_FIELD } from './resource.ts'
+import {
+  type ActionDefinition,
+  type AnyRow,
+  type ResourceDefinition,
+  STATE_FIELD,
+} from './resource.ts'
 import type { ResourceRows } from './rows.ts'
 import { sampleValue } from './sample.ts'
 import type { ServiceDefinition } from './service.ts'
@@ -23,6 +29,9 @@ import type { ServiceDefinition } from './service.ts'
 const ROWS_WITH_REFERENCES = 120
 const ROWS_WITHOUT_REFERENCES = 25
 const PERIOD_MS = 30 * 86_400_000
+
+/** The ids of seeded rows by resource. */
+type SeededIds = ReadonlyMap<string, readonly RowId[]>
 
 interface SeedDeps {
   readonly db: Database
@@ -76,11 +85,11 @@ export async function seedService(
         setTimeOf(tx, now)
         const values = sampleValues(rows.definition, n, idsByResource)
         if (values === undefined) break
-        ids.push(
-          await seedRow(tx, scope, rows, n, values).catch((error) =>
-            describeRefusal(name, n, error),
-          ),
-        )
+        const { row } = await rows
+          .create(tx, wholeScope(scope), values)
+          .catch((error) => describeRefusal(name, n, error))
+        ids.push(row.id as RowId)
+        await takeSteps(tx, rows, { scope, n, row }, idsByResource)
       }
       counts[name] = ids.length
     }
@@ -95,7 +104,7 @@ export async function seedService(
 function sampleValues(
   { fields, sample, unique }: ResourceDefinition,
   n: number,
-  idsByResource: ReadonlyMap<string, readonly RowId[]>,
+  idsByResource: SeededIds,
 ): AnyRow | undefined {
   const values: AnyRow = { ...sample!(n) }
   for (const [field, spec] of Object.entries(fields)) {
@@ -114,7 +123,7 @@ function withSeededIds(
   fields: ResourceDefinition['fields'],
   values: AnyRow,
   n: number,
-  idsByResource: ReadonlyMap<string, readonly RowId[]>,
+  idsByResource: SeededIds,
 ): AnyRow | undefined {
   let isComplete = true
   for (const { field, steps, spec } of innerReferencesOf(fields)) {
@@ -137,25 +146,40 @@ function describeRefusal(name: string, n: number, error: unknown): never {
   })
 }
 
-async function seedRow(
+/** Row n takes n mod 5 steps through the states, until an action rejects its sample input. */
+async function takeSteps(
   tx: Tx,
-  scope: Scope,
   rows: ResourceRows,
-  n: number,
-  values: AnyRow,
-): Promise<RowId> {
-  const { actions } = rows.definition
-  const reach = wholeScope(scope)
-  let { row } = await rows.create(tx, reach, values)
-  // Row n takes n mod 5 steps through the states.
+  { scope, n, row }: { readonly scope: Scope; readonly n: number; readonly row: AnyRow },
+  idsByResource: SeededIds,
+): Promise<void> {
+  const { name, actions } = rows.definition
+  const target = { reach: wholeScope(scope), id: row.id as RowId }
+  let state = row[STATE_FIELD]
   for (let steps = n % 5; steps > 0; steps--) {
-    const action = actions.find(({ from }) => from?.includes(row[STATE_FIELD]))
-    if (!action) break
-    const target = { reach, id: row.id as RowId }
-    row = (await rows.act(tx, target, action, inputDefaults(action.input))).row
+    const action = actions.find(({ from }) => from?.includes(state))
+    if (!action) return
+    const input = sampleInputs(action, n, idsByResource)
+    const act = () => rows.act(tx, target, action, input)
+    const changed = await tx.attempt(act).catch((error) => {
+      if (error instanceof Failure && error.status < 500) return undefined
+      const text = error instanceof Error ? error.message : String(error)
+      const cause = `resource ${name}: action ${action.name} of the row of .sample(${n}): ${text}`
+      throw new DeclarationError(cause, { cause: error })
+    })
+    if (!changed) return
+    state = changed.row[STATE_FIELD]
   }
-  return row.id
 }
 
-const inputDefaults = (input: Readonly<Record<string, { default?: unknown }>>): AnyRow =>
-  Object.fromEntries(Object.entries(input).map(([name, spec]) => [name, spec.default ?? null]))
+/** Returns an input that the members accept. */
+function sampleInputs({ input }: ActionDefinition, n: number, idsByResource: SeededIds): AnyRow {
+  const sampleOf = (member: string, spec: FieldSpec): unknown => {
+    if (spec.default !== undefined) return spec.default
+    if (spec.write !== 'required') return null
+    const ids = spec.target ? (idsByResource.get(spec.target) ?? []) : []
+    return ids.length > 0 ? ids[(n * 7) % ids.length] : sampleValue(member, spec)
+  }
+  const members = Object.entries(input).map(([name, spec]) => [name, sampleOf(name, spec)])
+  return Object.fromEntries(members) as AnyRow
+}
