@@ -82,7 +82,7 @@ test('a key with a value of an erased person still guards its event', async (t) 
   const { app, connect, query } = await openEmitter(t, { service: declared })
   const client = await connect()
   const named = { customer: 'default', key: 'order-Anna-1' }
-  const object = { order: 1, for: 'Anna' }
+  const object = { order: 1, for: 'Anna', to: EMAIL }
   const id = await emit(client, 'payment.posted', object, named)
   await eraseAnna(app)
   assert.equal(await emit(client, 'payment.posted', object, named), id)
@@ -91,7 +91,7 @@ test('a key with a value of an erased person still guards its event', async (t) 
   const events = await eventually(posted, ({ length }) => length > 0)
   assert.deepEqual(
     events.map((row) => ({ id: row.id, object: JSON.parse(String(row.object)) })),
-    [{ id, object: { order: 1, for: 'erased' } }],
+    [{ id, object: { order: 1, for: 'erased', to: 'erased@example.invalid' } }],
   )
   assert.equal(await emit(client, 'payment.posted', object, named), id)
   const rows = JSON.stringify(await query('SELECT * FROM one.gh_emissions'))

@@ -138,3 +138,28 @@ eachService(
   },
   { service: letterbox },
 )
+
+eachService(
+  'values that a person chooses change no event of others',
+  async (service) => {
+    const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
+    const own = service.as(await service.key({ mode: 'live' }))
+    const words = ['weighed', 'pcl_0000001', 'Ada Lovelace', 'ada@elsewhere.example']
+    const person = { ...HOSTILE, given_name: words[0], bio: words[1], interests: words }
+    const created = await own.post('/api/v2/members', { ...person, email: OWN_ADDRESS })
+    const object = { id: words[1], state: words[0], customer: words[2], mail: words[3] }
+    const weigh = async (more: object) =>
+      (await own.post('/events', { type: 'parcel.weighed', object: { ...object, ...more } })).body
+        .id
+    const [ofOthers, ofPerson] = [await weigh({}), await weigh({ to: [OWN_ADDRESS] })]
+    assert.equal((await admin.delete(`/admin/users/${created.body.id}`)).status, 202)
+    await service.app.erasure.runDue()
+    const read = async (id: string) => (await own.get(`/events/${id}`)).body.data.object
+    assert.deepEqual(await read(ofOthers), object)
+    assert.deepEqual(await read(ofPerson), {
+      ...{ id: 'erased', state: 'erased', customer: 'erased' },
+      ...{ mail: 'erased@example.invalid', to: ['erased@example.invalid'] },
+    })
+  },
+  { service: letterbox },
+)

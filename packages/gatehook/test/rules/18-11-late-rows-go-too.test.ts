@@ -11,6 +11,7 @@ import { engineTables } from '../../src/engine-tables.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import type { Table } from '../../src/platform/storage/table.ts'
 import { PASSWORD } from '../people/rig.ts'
+import { createReceiver, response } from '../transport/receivers.ts'
 
 const late = engineTables.filter(({ followsRequests }) => followsRequests)
 const clock = { aheadMs: 0, now: () => Date.now() + clock.aheadMs, elapsedMs: () => clock.now() }
@@ -100,4 +101,30 @@ for (const { name } of databases) {
     await app.erasure.runDue()
     assert.deepEqual(await left(), [other])
   })
+
+  test(`what a receiver answers after an erasure goes, too [${name}]`, async (t) => {
+    const env = { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' }
+    const service = await openService(t, name, { clock, env })
+    const { app } = service
+    const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
+    const { url } = await createReceiver(t, (socket) => socket.write(response('ok')))
+    await admin.post('/webhooks', { url, events: ['user.*'] })
+    const [gone] = [await createPerson(admin, 'paula'), await createPerson(admin, 'other')]
+    assert.equal((await admin.delete(`/admin/users/${gone}`)).status, 202)
+    await app.erasure.runDue()
+    await app.db.write((tx) => tx.run(sql`UPDATE gh_deliveries SET attempts = '["late"]'`))
+    clock.aheadMs += LATE_MS
+    await app.erasure.runDue()
+    const rows = await app.db.all<{ object: string; attempts: string | null }>(
+      sql`SELECT object, attempts FROM gh_deliveries JOIN gh_events ON gh_events.id = event_id`,
+    )
+    const left = rows.filter(({ attempts }) => attempts !== null)
+    assert.ok(left.length > 0 && left.length < rows.length, JSON.stringify(rows))
+    assert.ok(left.every(({ object }) => object.includes('other@')))
+  })
+}
+
+async function createPerson(admin: ReturnType<TestApp['as']>, word: string): Promise<number> {
+  const person = { name: word, email: `${word}@example.com`, password: PASSWORD }
+  return (await admin.post('/admin/users', person)).body.id
 }

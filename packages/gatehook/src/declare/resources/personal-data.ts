@@ -74,8 +74,8 @@ interface PersonalRows {
 export interface PersonalData {
   /** Of each resource whose rows belong to persons, that of persons first. */
   readonly rows: readonly PersonalRows[]
-  /** Whether the events of a collection are those of a declared resource. */
-  declares(collection: string): boolean
+  /** Whether the declaration has the resource or the fields of an event's object. */
+  declares(event: Pick<PersonalEvent, 'type' | 'collection'>): boolean
   /** Reports the personal values of a row that are not erased yet. */
   report(table: string, row: AnyRow, onValue: OnPersonalValue): void
   /**
@@ -147,7 +147,8 @@ export function createPersonalData(catalog: Catalog, keys: MacKeys): PersonalDat
   }
   return {
     rows: ordered.map(({ name }) => rowsOf(catalog, catalog.entries.get(name)!, keys)),
-    declares: (collection) => catalog.entries.has(collection),
+    declares: ({ type, collection }) =>
+      catalog.entries.has(collection ?? '') || catalog.objectForms.has(type),
     report: (table, row, onValue) =>
       reportRow(catalog.entries.get(table)!.definition, row, onValue),
     async eraseEvent(reader, person, event, findings) {

@@ -222,7 +222,7 @@ async function runLate(
   const { clock } = deps.admin
   const { values: stored, warrant, ...state } = decodeState<ErasureInput>(input)
   const opened = await openPlaces(deps, warrant, stored, { customer, isPart: false })
-  const steps = lateSteps({ ...deps, warrant }, opened.places)
+  const steps = lateSteps({ ...deps, warrant }, opened.person, opened.places)
   const next = await walkSteps(steps, state, { clock, signal, lastPass: LATE_PASS.pass })
   return next && new Continuation(clock.now(), encodeState({ values: stored, warrant, ...next }))
 }

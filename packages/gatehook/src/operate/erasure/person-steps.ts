@@ -15,7 +15,7 @@ import { events } from '../../history/events/tables.ts'
 import { customerNoOf } from '../../kernel/principal.ts'
 import type { RowId } from '../../kernel/row-id.ts'
 import type { Vault } from '../../kernel/secret.ts'
-import { eraseDeliveredEvent } from '../../outbound/deliveries/erased-event.ts'
+import { eraseDeliveredEvent, eraseResponses } from '../../outbound/deliveries/erased-event.ts'
 import type { BodyRenderer } from '../../outbound/deliveries/outbox.ts'
 import { replaceEmittedObject } from '../../outbound/emissions/store.ts'
 import { emissions } from '../../outbound/emissions/tables.ts'
@@ -188,14 +188,15 @@ export function erasingSteps(
   const ownRows = personal.rows.map((rows) =>
     ownedStep(db, person, rows, (id) => db.write((tx) => rows.erase(tx, person, id))),
   )
+  const [inputs, results] = jobSteps(deps, person, places)
   return [
     ...(isPart ? [] : ownRows),
     // Before the events: one that a node records meanwhile is found there.
     rowStep(db, place, emissions, async (row) => erasedEmission(values, row)),
     rowStep(db, place, events, (row) => erasedEvent(deps, person, places, row)),
-    rowStep(db, place, jobs, async (row) => erasedJob(deps, person, places, row)),
+    inputs,
     rowStep(db, place, idempotencyRecords, async (row) => erasedResponse(deps, values, row)),
-    rowStep(db, place, steps, (row) => erasedStep(db, person, row)),
+    results,
     {
       ...rowStep(db, place, auditTrail, async (row) => {
         if (!mentionsInDetail(row, values)) return undefined
@@ -211,11 +212,31 @@ export function erasingSteps(
   ]
 }
 
-/** Returns the steps that erase the rows of requests that ended after the erasure. */
-export const lateSteps = (deps: PersonErasingDeps, places: ErasurePlaces): WalkStep[] =>
-  deps.tables
+/**
+ * Returns the steps that erase what requests, deliveries and jobs stored after an erasure, which
+ * had begun before. They know the id of the person, and no other value.
+ */
+export const lateSteps = (
+  deps: PersonErasingDeps,
+  person: PersonPlace,
+  places: ErasurePlaces,
+): WalkStep[] => [
+  ...jobSteps(deps, person, places),
+  rowStep(deps.db, places.place, events, (row) => lateResponses(deps, person, places, row)),
+  ...deps.tables
     .filter(({ followsRequests }) => followsRequests)
-    .flatMap((table) => tableSteps(deps, table, places))
+    .flatMap((table) => tableSteps(deps, table, places)),
+]
+
+/** Returns the steps of the inputs, errors and results of jobs. */
+const jobSteps = (
+  deps: PersonErasingDeps,
+  person: PersonPlace,
+  places: ErasurePlaces,
+): [inputs: WalkStep, results: WalkStep] => [
+  rowStep(deps.db, places.place, jobs, async (row) => erasedJob(deps, person, places, row)),
+  rowStep(deps.db, places.place, steps, (row) => erasedStep(deps.db, person, row)),
+]
 
 function tableSteps(
   deps: PersonErasingDeps,
@@ -279,13 +300,12 @@ async function erasedEvent(
   const event = recordedEvent(row)
   const declared = await deps.personal.eraseEvent(deps.db, person, event, values)
   if (isPart && declared !== undefined) return undefined
-  const { collection } = event
-  const isUndeclared =
-    declared === undefined && (collection === null || !deps.personal.declares(collection))
-  const object = isUndeclared ? withoutValues(event.text, values) : (declared ?? event.text)
+  const object = deps.personal.declares(event)
+    ? (declared ?? event.text)
+    : withoutValues(event.text, values, event.subject === String(person.id))
   if (object === event.text) return undefined
   const { scope } = person
-  const { type, shape } = event
+  const { type, collection, shape } = event
   const stored = { scope, id: String(row.id), type, collection, shape, object }
   return async (tx) => {
     await replaceObject(tx, scope, stored.id, object)
@@ -293,10 +313,24 @@ async function erasedEvent(
   }
 }
 
+/** Removes the responses to an event of the person, which a receiver may have given later. */
+async function lateResponses(
+  { db, personal }: PersonStepDeps,
+  person: PersonPlace,
+  { values }: ErasurePlaces,
+  row: NamedCells,
+): Promise<RowErasure | undefined> {
+  const event = recordedEvent(row)
+  const isOfPerson = personal.declares(event)
+    ? (await personal.eraseEvent(db, person, event, values)) !== undefined
+    : event.subject === String(person.id)
+  return isOfPerson ? (tx) => eraseResponses(tx, person.scope, String(row.id)) : undefined
+}
+
 /** An event of SQL that no node has recorded is never removed. */
 function erasedEmission(values: PersonValues, { no, object }: NamedCells): RowErasure | undefined {
   const text = String(object)
-  const erased = withoutValues(text, values)
+  const erased = withoutValues(text, values, false)
   return erased === text ? undefined : (tx) => replaceEmittedObject(tx, Number(no), erased)
 }
 
@@ -306,15 +340,21 @@ function erasedForm(value: string | number): string | number {
   return value.includes('@') ? 'erased@example.invalid' : 'erased'
 }
 
-/** Replaces the values in an object that may declare no members. */
-const withoutValues = (text: string, values: PersonValues): string =>
-  values.mentions(text)
-    ? JSON.stringify(JSON.parse(text), (_, value) =>
-        (typeof value === 'string' || typeof value === 'number') && values.is(value)
-          ? erasedForm(value)
-          : value,
-      )
-    : text
+/**
+ * Replaces the values in an object whose members are not declared, if it belongs to the person: its
+ * request caused it, or it has an address by which the person alone signs in. A person chooses its
+ * other values: an object of others may have them as a status, an id or a name.
+ */
+function withoutValues(text: string, values: PersonValues, isOfPerson: boolean): string {
+  if (!values.mentions(text)) return text
+  const object: unknown = JSON.parse(text)
+  if (!isOfPerson && !values.isMemberOf(object)) return text
+  return JSON.stringify(object, (_, value) =>
+    (typeof value === 'string' || typeof value === 'number') && values.is(value)
+      ? erasedForm(value)
+      : value,
+  )
+}
 
 /** Replaces the addresses by which the person signed in. */
 const withoutNames = (text: string, values: PersonValues): string =>
@@ -338,7 +378,8 @@ function erasedJob(
   const job = recordedJob(row)
   const declared = personal.eraseInput(person, job, values.add.bind(values))
   const erased = isPart ? job.text : (declared ?? job.text)
-  const message = values.mentions(error) ? null : (error as string | null)
+  const isOfPerson = declared !== undefined
+  const message = isOfPerson || values.mentions(error) ? null : (error as string | null)
   if (erased === job.text && message === error) return undefined
   return (tx) => replaceJobInput(tx, Number(no), erased, message)
 }

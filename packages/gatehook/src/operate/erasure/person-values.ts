@@ -26,8 +26,10 @@ interface ValueUse {
 const USES = {
   /** In logs of the customer, as words. */
   logs: { charactersMin: 4, digitsMin: 10 },
-  /** In its mail and stored responses, as words. */
-  texts: { charactersMin: 10, digitsMin: 10 },
+  /** Sign-in names, in its mail. */
+  mail: { charactersMin: 10, digitsMin: 10 },
+  /** In its stored responses and those of receivers, as words: no word of an interface. */
+  responses: { charactersMin: 10, digitsMin: 10, isNoWord: true },
   /** In rows of others, as a whole member: no id, no instant and no word of an interface. */
   rowsOfOthers: { charactersMin: 10, digitsMin: 10, isNoWord: true },
 } as const satisfies Readonly<Record<string, ValueUse>>
@@ -248,10 +250,11 @@ export class PersonValues implements PersonTrace, PersonFindings {
   #searched(kind: 'names' | 'mentions' | 'identifies'): string[] {
     const [names, others] = [this.#names.values(), this.#others.values()]
     if (kind === 'mentions') return [...names, ...others]
-    const exactNames = names.map((name) => (countsIn('texts', name) ? name : asWholeText(name)))
+    const use = kind === 'names' ? 'mail' : 'responses'
+    const exactNames = names.map((name) => (countsIn(use, name) ? name : asWholeText(name)))
     return kind === 'names'
       ? exactNames
-      : [...exactNames, ...others.filter((value) => countsIn('texts', value))]
+      : [...exactNames, ...others.filter((value) => countsIn(use, value))]
   }
 
   isAddressIn(json: Value | undefined): boolean {
@@ -261,6 +264,13 @@ export class PersonValues implements PersonTrace, PersonFindings {
 
   isName(text: Value | undefined): boolean {
     return typeof text === 'string' && this.#names.has(partOf(text))
+  }
+
+  /** Whether a member is, as a whole, an address by which this person alone signs in, or did. */
+  isMemberOf(object: unknown): boolean {
+    return textsOf(object).some(
+      (text) => isAddress(text) && this.isName(text) && !this.#ofOthers.has(partOf(text)),
+    )
   }
 
   isSearchedBy(url: Value | undefined): boolean {

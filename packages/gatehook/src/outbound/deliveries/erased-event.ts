@@ -18,6 +18,12 @@ const clearAttempts = prepareStatement(`UPDATE gh_deliveries SET attempts = NULL
   WHERE scope = ? AND id > ? AND id < ? AND attempts IS NOT NULL`)
 const AFTER_TAGS = '{'
 
+/** Removes the responses of receivers to an event. */
+export async function eraseResponses(tx: Tx, scope: Scope, eventId: string): Promise<void> {
+  const prefix = deliveryIdOf(eventId, '')
+  await tx.run(clearAttempts([scope, prefix, prefix + AFTER_TAGS]))
+}
+
 /** Replaces the bodies of an event, and removes the responses of receivers. */
 export async function eraseDeliveredEvent(
   tx: Tx,
@@ -30,6 +36,5 @@ export async function eraseDeliveredEvent(
     if (body === undefined) await tx.run(removeBody([scope, id, version!]))
     else await tx.run(replaceBody([body, scope, id, version!]))
   }
-  const prefix = deliveryIdOf(id, '')
-  await tx.run(clearAttempts([scope, prefix, prefix + AFTER_TAGS]))
+  await eraseResponses(tx, scope, id)
 }

@@ -201,7 +201,7 @@ export const deliveries: Table = {
   belongs: byScope,
   ofPerson: {
     columns: ['attempts'],
-    isOf: ({ attempts }, person) => person.mentions(attempts),
+    isOf: ({ attempts }, person) => attempts !== null && person.identifies(String(attempts)),
     effect: 'clear',
   },
   indexes: {

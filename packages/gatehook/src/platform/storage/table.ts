@@ -111,6 +111,8 @@ export interface PersonTrace {
   names(...texts: readonly (Value | undefined)[]): boolean
   /** Whether one of the texts contains a sign-in name or another value. */
   mentions(...texts: readonly (Value | undefined)[]): boolean
+  /** Whether a text contains a sign-in name, or a value that no word of an interface equals. */
+  identifies(text: string): boolean
   /** Whether a text of a JSON value is a sign-in name with an `@`: no word of others is. */
   isAddressIn(json: Value | undefined): boolean
   /** Whether a text is a sign-in name. */
