@@ -140,3 +140,11 @@ test('a text with many names ends after those that are examined', () => {
     assert.ok(length <= 5_000, `${filler}: ${length}`)
   }
 })
+
+test('a name that no header, member or parameter has counts as secret, and is not folded', () => {
+  const isHidden = (name: string) =>
+    JSON.stringify(redactBody({ [name]: CANARY }, secretFields)).includes('[redacted]')
+  assert.deepEqual(['a'.repeat(256), 'a'.repeat(257), '\ufdfa'.repeat(300)].map(isHidden), [
+    ...[false, true, true],
+  ])
+})

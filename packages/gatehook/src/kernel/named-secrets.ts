@@ -30,6 +30,8 @@ const FURTHER_PRIMES = 'oth'
  */
 const NAME_CHARACTERS_MAX = 2_048
 const NAME_COST = 4
+/** A longer name is no name of a header, member or parameter, and counts as secret. */
+const NAME_LENGTH_MAX = 256
 
 /** Returns a name in lower case, with a space before each word that began with a capital. */
 const spaced = (name: string): string =>
@@ -60,6 +62,7 @@ const partsOf = (spacedName: string): string[] => spacedName.split(/[[\]+.]/)
 
 /** Whether a header, a member or a parameter of a name has a secret. */
 export function isSecretName(name: string, secretFields: ReadonlySet<string>): boolean {
+  if (name.length > NAME_LENGTH_MAX) return true
   const fields = foldAll(secretFields)
   return partsOf(spaced(name)).some((part) => {
     if (part === '') return false

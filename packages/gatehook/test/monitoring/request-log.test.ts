@@ -250,6 +250,8 @@ eachService(
     assert.deepEqual(rejected.body, { code: '[redacted]', pan: '[redacted]', other: '[redacted]' })
     const codes = rejected.answer.body.errors.map(({ code }: { code: string }) => code)
     assert.deepEqual(codes.sort(), ['too_short', 'unknown_field'])
+    const long = await detailOf('/api/v2/cards', { code: '9', pan: '4', ['o'.repeat(201)]: 'x' })
+    assert.equal(long.body ?? null, null, 'the failure names the beginning alone')
     const older = await detailOf('/api/v1/cards', { code: '9', number: '4000' })
     assert.deepEqual(older.body, { code: '[redacted]', number: '[redacted]' })
     const action = await detailOf(`/api/v2/cards/${created.body.id}/charge`, { pin: '7', sum: 'x' })

@@ -15,6 +15,7 @@ import {
   describeUnknownError,
 } from '../../platform/storage/storage-failure.ts'
 import { ERRORS_MAX } from '../../protocol/fields/object-reader.ts'
+import { NAME_CHARACTERS_MAX } from '../../protocol/fields/reading.ts'
 import type { Answer, Call, Kind } from '../../protocol/http/call.ts'
 import type { Exchange } from '../../protocol/http/exchange.ts'
 import { MediaBody } from '../../protocol/http/media-body.ts'
@@ -228,14 +229,14 @@ const hasNames = (body: unknown): boolean =>
 function unknownNamesOf({ errors }: Exchange): ReadonlySet<string> | undefined {
   const unknown = errors.filter(({ code }) => code === 'unknown_field')
   if (unknown.length > 0 && errors.length >= ERRORS_MAX) return undefined
-  return new Set(
-    unknown.map(({ pointer = '' }) =>
-      pointer
-        .slice(pointer.lastIndexOf('/') + 1)
-        .replaceAll('~1', '/')
-        .replaceAll('~0', '~'),
-    ),
+  const names = unknown.map(({ pointer = '' }) =>
+    pointer
+      .slice(pointer.lastIndexOf('/') + 1)
+      .replaceAll('~1', '/')
+      .replaceAll('~0', '~'),
   )
+  // The pointer has a part of a longer name.
+  return names.some((name) => name.length > NAME_CHARACTERS_MAX) ? undefined : new Set(names)
 }
 
 function parseAnswer({ json }: Answer, secretFields: ReadonlySet<string>): unknown {

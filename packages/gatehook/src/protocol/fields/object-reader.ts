@@ -3,13 +3,7 @@
  * pure.
  */
 import { closestClause } from '../../kernel/closest.ts'
-import {
-  escapePointer,
-  isPlainObject,
-  type Mistake,
-  mistypedAs,
-  type ReadValue,
-} from './reading.ts'
+import { isPlainObject, type Mistake, mistypedAs, pointerPart, type ReadValue } from './reading.ts'
 import type { MemberSpec, MemberSpecs } from './spec.ts'
 
 /** Maximum number of errors: a response must not be many times the size of the body. */
@@ -51,7 +45,7 @@ export function objectReader(
       const reason = readOnly?.get(name)
       const words = () => `is not a field here${closestClause(name, Object.keys(members))}`
       const mistake: Mistake = reason ? ['read_only', reason] : ['unknown_field', words]
-      report(`${pointer}/${escapePointer(name)}`, ...mistake)
+      report(`${pointer}/${pointerPart(name)}`, ...mistake)
     }
     const values: Record<string, unknown> = {}
     for (const { name, path, isRequired, isInherited } of entries) {

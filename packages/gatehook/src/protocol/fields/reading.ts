@@ -18,6 +18,20 @@ type Bounds = Pick<MemberSpec, 'min' | 'max' | 'nullable'>
 export const escapePointer = (name: string): string =>
   name.replaceAll('~', '~0').replaceAll('/', '~1')
 
+/**
+ * The longest name of a body in messages and pointers, in characters; declared names are shorter.
+ * An error repeats a name several times, and its escaped form is up to twice as long: whole names
+ * would make an answer many times the size of a body. Names of a URL are bounded with it.
+ */
+export const NAME_CHARACTERS_MAX = 200
+
+/** Returns the beginning of a name that a client sent, with an ellipsis, if it is long. */
+const shortenName = (name: string): string =>
+  name.length > NAME_CHARACTERS_MAX ? `${name.slice(0, NAME_CHARACTERS_MAX).toWellFormed()}…` : name
+
+/** Returns the part of a pointer for a name that a client sent. */
+export const pointerPart = (name: string): string => escapePointer(shortenName(name))
+
 type PlainObject = Readonly<Record<string, unknown>>
 
 export const isPlainObject = (value: unknown): value is PlainObject =>

@@ -9,6 +9,7 @@
 import { Failure } from '../../kernel/failure.ts'
 import type { MistakeCode } from '../../kernel/mistakes.ts'
 import { findNumberMistake } from '../fields/json-number.ts'
+import { pointerPart } from '../fields/reading.ts'
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
@@ -264,10 +265,7 @@ function* pathOf(frames: readonly ScanFrame[], count: number, member?: string) {
 }
 
 function rejection([code, reason]: JsonMistake, path: Iterable<string | number>): Failure {
-  const escaped = Array.from(path, (name) =>
-    String(name).replaceAll('~', '~0').replaceAll('/', '~1'),
-  )
-  const pointer = escaped.map((name) => `/${name}`).join('')
+  const pointer = Array.from(path, (name) => `/${pointerPart(String(name))}`).join('')
   const message = `The body is not accepted: ${reason}.`
   return new Failure('invalid_json', message, { errors: [{ pointer, code, message }] })
 }

@@ -1,6 +1,6 @@
 /** `b.map(values)`: an object with any names. */
 import type { MemberKind } from '../kind.ts'
-import { escapePointer, isPlainObject, mistypedAs, type ReadValue } from '../reading.ts'
+import { isPlainObject, mistypedAs, pointerPart, type ReadValue } from '../reading.ts'
 import { jsonCell } from './cells.ts'
 
 export function createMapReader(read: ReadValue, nullable: boolean): ReadValue {
@@ -10,7 +10,7 @@ export function createMapReader(read: ReadValue, nullable: boolean): ReadValue {
     return Object.fromEntries(
       Object.entries(value).map(([name, own]) => [
         name,
-        read(own, `${pointer}/${escapePointer(name)}`, report),
+        read(own, `${pointer}/${pointerPart(name)}`, report),
       ]),
     )
   }

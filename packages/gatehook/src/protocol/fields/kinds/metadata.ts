@@ -1,7 +1,7 @@
 /** `f.metadata()`: texts of the client by key. */
 import { Field } from '../fields.ts'
 import type { FieldKind } from '../kind.ts'
-import { entriesOf, escapePointer, isPlainObject } from '../reading.ts'
+import { entriesOf, isPlainObject, pointerPart } from '../reading.ts'
 import { jsonForm, jsonKind } from './json-kind.ts'
 import { createMapReader } from './map.ts'
 
@@ -36,7 +36,7 @@ export const metadata: FieldKind = {
         return report(pointer, 'too_long', `must have at most ${entriesOf(max)}`)
       for (const name of names.filter((name) => !METADATA_KEY.test(name))) {
         const message = 'has a key that is not 1 to 40 of A-Z, a-z, 0-9, _, . and -'
-        report(`${pointer}/${escapePointer(name)}`, 'invalid_format', message)
+        report(`${pointer}/${pointerPart(name)}`, 'invalid_format', message)
       }
       return read(value, pointer, report)
     }
