@@ -148,6 +148,61 @@ for (const { name: kind } of databases) {
   })
 }
 
+/** In v1, the name of the present sign-in field was that of another one. */
+const swapped = service({
+  name: 'Guests',
+  versions: { ...VERSIONS, v2: { released: '2026-06-01' } },
+  resources: [
+    declare({ contact: f.email() })
+      .before('v2', {
+        why: 'The sign-in name has a better name.',
+        had: { login: f.email().unique(), email: f.email() } as never,
+        hadNot: ['email', 'contact'] as never,
+        up: ((old: Record<string, string>) => ({ email: old.login, contact: old.email })) as never,
+        down: ((row: Record<string, string>) => ({
+          login: row.email,
+          email: row.contact,
+        })) as never,
+        renamed: { login: 'email', email: 'contact' } as never,
+      })
+      .signsIn(signsIn(['contact'])) as never,
+  ],
+})
+const plain = service({
+  name: 'Guests',
+  versions: VERSIONS,
+  resources: [declare({ login: f.email() }).signsIn(signsIn(['login'])) as never],
+})
+
+for (const { name: kind } of databases) {
+  test(`the mail of a sign-up confirms the address that received it [${kind}]`, async (t) => {
+    const url = await migratedUrl(t, kind)
+    const messages: MailMessage[] = []
+    const transport = { send: async (mail: MailMessage) => void messages.push(mail) }
+    const open = (declared: Service) =>
+      openService(t, kind, {
+        url,
+        service: declared.mail(transport, { from: 'no-reply@example.com' }),
+      })
+    const body = { login: 'victim@example.com', email: 'stranger@example.com' }
+    const send = async ({ app, as }: Awaited<ReturnType<typeof open>>) => {
+      const reply = await as(undefined).post('/auth/signup', body)
+      assert.equal(reply.status, 202, reply.text)
+      await app.mail.sendDue()
+      return messages.pop()!
+    }
+    const before = await open(plain)
+    const mailed = await send(before)
+    assert.equal(mailed.to, body.email)
+    await before.app.close()
+    const after = await open(swapped)
+    const token = tokenOf(mailed)
+    const used = await after.as(undefined).post('/auth/email/verify', { token, password: PASSWORD })
+    assert.equal(used.status, 401, 'the account would have the other address')
+    assert.equal((await send(after)).to, body.login)
+  })
+}
+
 test('the gate reports a sign-up that no version converts', () => {
   const lock = lockOf(promisesOf(before.definition))
   const breaksOf = (declared: Service) =>

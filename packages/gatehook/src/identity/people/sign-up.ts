@@ -16,6 +16,7 @@ import { isMailAddress } from '../../platform/mail/message.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import { invalidMembers, readMembers } from '../../protocol/fields/body.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
+import { pointerPart } from '../../protocol/fields/reading.ts'
 import type { Answer, Call } from '../../protocol/http/call.ts'
 import { DEFAULT_CUSTOMER } from '../access/administration.ts'
 import { findCustomerIdOf } from '../access/customer-reader.ts'
@@ -58,7 +59,7 @@ interface PendingSignUp {
 function readSignUp(
   directory: Directory,
   input: unknown,
-): { readonly body: DirectoryRow; readonly place: SignInPlace } {
+): { readonly body: DirectoryRow; readonly email: string; readonly place: SignInPlace } {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw invalidMembers([{ pointer: '', code: 'invalid_value', message: 'must be an object' }])
   }
@@ -71,12 +72,14 @@ function readSignUp(
   const errors: FieldError[] = entries
     .filter(([name]) => !names.has(name) && !isPlace(name))
     .map(([name]) => ({
-      pointer: `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+      pointer: `/${pointerPart(name)}`,
       code: 'unknown_field',
       message: 'is not a field of a sign-up',
     }))
+  /** The address that the account will have: a version may have its name for another field. */
+  let email: unknown
   try {
-    const email = directory.signUpForms.read(body)[directory.username]
+    email = directory.signUpForms.read(body)[directory.username]
     if (typeof email !== 'string' || !isMailAddress(email)) {
       const message = 'must be an e-mail address'
       errors.push({ pointer: `/${directory.username}`, code: 'invalid_value', message })
@@ -93,18 +96,27 @@ function readSignUp(
     errors.push(...error.errors)
   }
   if (errors.length > 0) throw invalidMembers(errors)
-  return { body, place }
+  return { body, email: String(email), place }
 }
 
-/** Returns the address of a valid body; a later release may have another name for it. */
-const emailOf = ({ username, signUpForms }: Directory, body: DirectoryRow): string =>
-  String(body[username] ?? signUpForms.read(body)[username])
+/**
+ * Reads a stored sign-up. Undefined for the body of another release that no version converts: the
+ * request has none of its fields.
+ */
+function readStored({ username, signUpForms }: Directory, body: DirectoryRow) {
+  try {
+    const values = signUpForms.read(body)
+    return { values, name: String(values[username]) }
+  } catch (error) {
+    if (error instanceof Failure && error.errors) return undefined
+    throw error
+  }
+}
 
 /** Handles `POST /auth/signup`. */
 export function signUp(call: Call, deps: AccountMailDeps): Promise<Answer> {
   const { directory } = deps.context
-  const { body, place } = readSignUp(directory, call.body)
-  const email = emailOf(directory, body)
+  const { body, email, place } = readSignUp(directory, call.body)
   return acceptMailRequest(call, deps, email, place, 'sign_up', { body })
 }
 
@@ -125,9 +137,9 @@ export function signUpTemplates(deps: AccountMailDeps, wording: MailWording): Ma
     { body, namespace }: PendingSignUp,
     nowMs: number,
   ): Promise<AddressedMail | undefined> => {
+    const email = readStored(directory, body)?.name
     // An unknown customer has no accounts.
-    if (!isKnown(namespace)) return undefined
-    const email = emailOf(directory, body)
+    if (!isKnown(namespace) || email === undefined) return undefined
     const folded = foldName(email)
     const account = await store.findByName(tx, resource, namespace, folded)
     if (account) {
@@ -162,24 +174,21 @@ export function verifyEmail(call: Call, input: TokenInput, deps: AccountMailDeps
   const { admin, context } = deps
   const { directory, defaultScopes } = context
   const scopes = directory.signUp?.scopes ?? defaultScopes
-  const valuesOf = ({ body }: MailTokenRow) => {
-    try {
-      return directory.signUpForms.read(JSON.parse(body!) as DirectoryRow)
-    } catch (error) {
-      // The body of another release, which no version converts: the request has none of its fields.
-      if (error instanceof Failure && error.errors) throw invalidMailToken()
-      throw error
-    }
+  /** The mail confirms the address that received it, whatever a release reads in the body. */
+  const accountOf = ({ body, folded }: MailTokenRow) => {
+    const account = readStored(directory, JSON.parse(body!) as DirectoryRow)
+    if (!account || foldName(account.name) !== folded) throw invalidMailToken()
+    return account
   }
-  const nameOf = (pending: MailTokenRow) => String(valuesOf(pending)[directory.username])
   return exchangeMailToken(input, deps, {
     purpose: 'sign_up',
-    nameOf,
+    nameOf: (pending) => accountOf(pending).name,
     async change(tx, pending, hash) {
       const { customer, mode } = await findPlace(tx, pending.namespace)
       if ((await findCustomer(tx, customer))?.suspended) throw new Failure('customer_suspended')
       const scope = await holdCustomerScope(tx, customer, mode)
-      const row = await directory.create(tx, scope, valuesOf(pending))
+      const { values, name } = accountOf(pending)
+      const row = await directory.create(tx, scope, values)
       const { id } = await insertCredential(tx, admin, context, scope, row, {
         confirmed: 1,
         customer,
@@ -188,7 +197,7 @@ export function verifyEmail(call: Call, input: TokenInput, deps: AccountMailDeps
         role: null,
         scopes,
       })
-      const person = { kind: 'person', id: String(id), name: nameOf(pending), scope } as const
+      const person = { kind: 'person', id: String(id), name, scope } as const
       const actor = actorOf(call, person)
       const detail = { customer, mode, scopes }
       await recordAudit(tx, { actor, action: 'person.sign_up', target: String(id), detail }, admin)
