@@ -192,14 +192,20 @@ test('the end or narrowing of a maker undoes no change that others make meanwhil
       await other.arrays(sql`SELECT 1 FROM pg_stat_activity
       WHERE datname = current_database() AND wait_event_type = 'Lock'`)
     ).length > 0
-  let narrowed: ReturnType<typeof operator.patch> | undefined
-  await db.write(async (tx) => {
+  const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const change = db.write(async (tx) => {
     await tx.run(sql`UPDATE gh_webhooks SET active = 0, description = 'off' WHERE id = ${id}`)
-    const scopes = SCOPES.filter((scope) => scope !== 'orders:all')
-    narrowed = operator.patch(`/admin/users/${ada.id}`, { scopes })
-    await Promise.race([narrowed, eventually(isWaiting, Boolean)])
+    locked.resolve()
+    await released.promise
   })
-  assert.equal((await narrowed)?.status, 200)
+  await locked.promise
+  const scopes = SCOPES.filter((scope) => scope !== 'orders:all')
+  const narrowed = operator.patch(`/admin/users/${ada.id}`, { scopes })
+  await Promise.race([narrowed, eventually(isWaiting, Boolean)])
+  released.resolve()
+  await change
+  const reply = await narrowed
+  assert.equal(reply.status, 200, reply.text)
   const row = await db.get<{ active: number; description: string; scopes: string }>(
     sql`SELECT active, description, scopes FROM gh_webhooks WHERE id = ${id}`,
   )

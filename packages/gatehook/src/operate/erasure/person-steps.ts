@@ -302,7 +302,7 @@ async function erasedEvent(
   if (isPart && declared !== undefined) return undefined
   const object = deps.personal.declares(event)
     ? (declared ?? event.text)
-    : withoutValues(event.text, values, event.subject === String(person.id))
+    : withoutValues(event.text, values, placesIn(person, event))
   if (object === event.text) return undefined
   const { scope } = person
   const { type, collection, shape } = event
@@ -330,7 +330,7 @@ async function lateResponses(
 /** An event of SQL that no node has recorded is never removed. */
 function erasedEmission(values: PersonValues, { no, object }: NamedCells): RowErasure | undefined {
   const text = String(object)
-  const erased = withoutValues(text, values, false)
+  const erased = withoutValues(text, values, 'nowhere')
   return erased === text ? undefined : (tx) => replaceEmittedObject(tx, Number(no), erased)
 }
 
@@ -341,19 +341,34 @@ function erasedForm(value: string | number): string | number {
 }
 
 /**
- * Replaces the values in an object whose members are not declared, if it belongs to the person: its
- * request caused it, or it has an address by which the person alone signs in. A person chooses its
- * other values: an object of others may have them as a status, an id or a name.
+ * Where values count in an object whose members are not declared: everywhere in one that a request
+ * of the person caused. A former resource may have had rows of the person: there a full name counts.
  */
-function withoutValues(text: string, values: PersonValues, isOfPerson: boolean): string {
+type ValuePlaces = 'everywhere' | 'in full names' | 'nowhere'
+
+const placesIn = (
+  { id }: PersonPlace,
+  { subject, collection }: ReturnType<typeof recordedEvent>,
+): ValuePlaces => {
+  if (subject === String(id)) return 'everywhere'
+  return collection === null ? 'nowhere' : 'in full names'
+}
+
+/**
+ * Replaces the values in an object whose members are not declared. They count everywhere if it has
+ * an address by which the person alone signs in. A person chooses its other values: an object of
+ * others may have them as a status, an id or a name.
+ */
+function withoutValues(text: string, values: PersonValues, places: ValuePlaces): string {
   if (!values.mentions(text)) return text
   const object: unknown = JSON.parse(text)
-  if (!isOfPerson && !values.isMemberOf(object)) return text
-  return JSON.stringify(object, (_, value) =>
-    (typeof value === 'string' || typeof value === 'number') && values.is(value)
-      ? erasedForm(value)
-      : value,
-  )
+  const isOfPerson = places === 'everywhere' || values.isMemberOf(object)
+  if (!isOfPerson && places === 'nowhere') return text
+  const counts = (value: unknown): value is string | number => {
+    if (typeof value !== 'string' && typeof value !== 'number') return false
+    return isOfPerson ? values.is(value) : /[\s@]/.test(String(value)) && values.isDistinct(value)
+  }
+  return JSON.stringify(object, (_, value) => (counts(value) ? erasedForm(value) : value))
 }
 
 /** Replaces the addresses by which the person signed in. */
