@@ -17,7 +17,7 @@ import { createWarningList } from '../operate/system/node-warnings.ts'
 import type { Readiness } from '../operate/system/readiness.ts'
 import type { Deliveries } from '../outbound/deliveries/deliveries.ts'
 import { sharedOptions, sharedSecrets } from '../platform/config/describe.ts'
-import { nodeNameOf } from '../platform/config/environment.ts'
+import { nodeIdentitiesOf, nodeNameOf } from '../platform/config/environment.ts'
 import { HEARTBEAT_MS, purgeEndedNodes, SIGN_MS } from '../platform/nodes/registry.ts'
 import type { Component, Foundation } from './foundation.ts'
 
@@ -87,6 +87,7 @@ function nodeDescriber(
   const role = serves && delivers ? 'all' : serves ? 'serve' : 'deliver'
   const measureLoop = createLoopMeter(wallClock)
   const options = sharedOptions(config)
+  const identities = nodeIdentitiesOf(config)
   const listWarnings = createWarningList(nodeWarnings, { clock, log })
   let declaration: Readonly<Record<string, string>> | undefined
   const digest = (name: string, secret: string) =>
@@ -100,7 +101,8 @@ function nodeDescriber(
     const { lateMs: queueAgeMs, inFlight } = deliveries.figures()
     const digests = sharedSecrets(config).map(([name, secret]) => [name, digest(name, secret)])
     return {
-      ...{ role, since, release, queueAgeMs, inFlight, loop: measureLoop(), options, declaration },
+      ...{ role, since, release, identities, queueAgeMs, inFlight, loop: measureLoop() },
+      ...{ options, declaration },
       secrets: { keyId: vault.keyId, digests: Object.fromEntries(digests) },
       reasons: reasons.map(reasonForOperators),
       warnings: await listWarnings(),

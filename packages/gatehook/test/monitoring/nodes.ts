@@ -29,8 +29,8 @@ export function registryOf(
 ) {
   const startedAt = clock.now()
   const describe = async (): Promise<NodeFacts> => ({
-    ...{ role: 'all', since: startedAt, release: '0', queueAgeMs: 0, inFlight: 0 },
-    ...{ reasons: [], warnings: [], loop: undefined, options: {}, declaration: {} },
+    ...{ role: 'all', since: startedAt, release: '0', identities: [name], queueAgeMs: 0 },
+    ...{ inFlight: 0, reasons: [], warnings: [], loop: undefined, options: {}, declaration: {} },
     secrets: { keyId: 'k', digests: {} },
     ...facts(),
   })

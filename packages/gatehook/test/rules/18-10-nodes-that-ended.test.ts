@@ -8,7 +8,9 @@ import { migratedUrl, openForTest, quietLog } from '../../../../test/rig/databas
 import { openService } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
 import { openApp } from '../../src/app.ts'
+import type { NodeFacts } from '../../src/operate/monitoring/nodes.ts'
 import { ConfigError, loadConfig } from '../../src/platform/config/config.ts'
+import { nodeIdentitiesOf } from '../../src/platform/config/environment.ts'
 import {
   ENDED_STAYS_MS,
   GONE_AFTER_MS,
@@ -269,6 +271,75 @@ test('a node whose report is late is not ready before it has ended [postgres]', 
   assert.match(reason.message, /^The node has not reported for 11 s: .*reaches no database\./)
   await other.sign()
   assert.deepEqual(await readAttention(own), [])
+})
+
+/** Nodes that a power cut has ended 10 s ago, as one that starts now would list them. */
+async function afterPowerCut(t: Parameters<typeof openNodes>[0], names: readonly string[]) {
+  const nodes = await openNodes(t)
+  for (const name of names) await nodes.open(`former-${name}`, undefined, { name }).heartbeat()
+  nodes.state.now += 10_000
+  const start = async (name: string, facts?: () => Partial<NodeFacts>) => {
+    const node = nodes.open(`next-${name}`, facts, { name })
+    await node.heartbeat()
+    return node
+  }
+  return { ...nodes, start }
+}
+
+test('a successor replaces the entry of a killed node at once [postgres]', async (t) => {
+  const { start, state, readAttention } = await afterPowerCut(t, ['a', 'b', 'c'])
+  const [own, other] = [await start('a'), await start('b')]
+  for (const ageMs of [0, 2 * SIGN_MS, GONE_AFTER_MS - 2 * SIGN_MS]) {
+    state.now += ageMs
+    for (const node of [own, other]) await node.heartbeat()
+    const names = (await own.list()).map(({ id }) => id)
+    assert.deepEqual(names.sort(), ['former-c', 'next-a', 'next-b'], `${ageMs} ms`)
+  }
+  const items = (await readAttention(own)).map(({ kind, subject }) => [kind, subject.label])
+  assert.deepEqual(items, [['node_not_ready', 'c']], 'a node without a successor is named')
+})
+
+test('a node succeeds one of another name at its host and port [postgres]', async (t) => {
+  const { open, state } = await openNodes(t)
+  const at = (port: number) => () => ({ identities: [`host 0.0.0.0:${port}`] })
+  for (const port of [1, 2]) await open(`former-${port}`, at(port)).heartbeat()
+  state.now += 10_000
+  const own = open('next-1', at(1))
+  await own.heartbeat()
+  const names = async () => (await own.list()).map(({ id }) => id).sort()
+  assert.deepEqual(await names(), ['former-2', 'next-1'])
+})
+
+test('a node succeeds one killed node of its name at most [postgres]', async (t) => {
+  const { open, state } = await openNodes(t)
+  for (const id of ['1', '2']) await open(id, undefined, { name: 'api' }).heartbeat()
+  state.now += 10_000
+  const own = open('3', undefined, { name: 'api' })
+  await own.heartbeat()
+  assert.equal((await own.list()).length, 2)
+  state.now += 1_000
+  await open('4', undefined, { name: 'api' }).heartbeat()
+  assert.deepEqual((await own.list()).map(({ id }) => id).sort(), ['3', '4'])
+})
+
+test('a node that hangs beside one of its name stays listed [postgres]', async (t) => {
+  const { open, state } = await openNodes(t)
+  const [own, other] = ['1', '2'].map((id) => open(id, undefined, { name: 'api' }))
+  state.now += 10_000
+  for (const node of [own!, other!]) await node.heartbeat()
+  state.now += GONE_AFTER_MS + 1
+  await own!.heartbeat()
+  const states = (await own!.list()).map(({ id, state }) => `${id} ${state}`)
+  assert.deepEqual(states, ['1 ready', '2 gone'])
+})
+
+test('two nodes of a host, or of no port, have no identity in common', () => {
+  const identitiesOf = (env: Record<string, string>) => nodeIdentitiesOf(loadConfig(env))
+  assert.deepEqual(identitiesOf({ GATEHOOK_PORT: '0' }), [])
+  assert.deepEqual(identitiesOf({ GATEHOOK_PORT: '0', GATEHOOK_NODE_NAME: 'a' }), ['a'])
+  const [first, second] = ['8787', '8788'].map((port) => identitiesOf({ GATEHOOK_PORT: port }))
+  assert.equal(first!.length, 1)
+  assert.notDeepEqual(first, second)
 })
 
 test('a node with a wrong clock is late after 30 s only [postgres]', async (t) => {

@@ -23,6 +23,7 @@ import type { Database } from '../../platform/storage/database.ts'
 import type { LoopUse } from '../system/event-loop.ts'
 import type { NodeWarning } from '../system/node-warnings.ts'
 import { NODE_SLOTS } from './position.ts'
+import { withoutSucceeded } from './succeeded-nodes.ts'
 
 /** Signs of which one is a report. */
 const SIGNS = HEARTBEAT_MS / SIGN_MS
@@ -46,6 +47,8 @@ export interface NodeFacts {
   /** Epoch milliseconds. */
   readonly since: number
   readonly release: string
+  /** Its configured name, and its host and port: a later node with one of them succeeds it. */
+  readonly identities: readonly string[]
   /** Why it is not ready; empty if it is. */
   readonly reasons: readonly { readonly check: string; readonly message: string }[]
   /** Faults that it tolerates. */
@@ -109,7 +112,7 @@ export interface NodeRegistry {
   sign(): Promise<void>
   /** Returns this node, also while no database answers. */
   own(): Promise<NodeState>
-  /** Returns the other nodes that run, and those that ended within a minute. */
+  /** Returns the other nodes that run, and those that ended within a minute, unsucceeded. */
   listOthers(): Promise<NodeState[]>
   /** Returns this node and the others. */
   list(): Promise<NodeState[]>
@@ -166,16 +169,18 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
   const listOthers = async (): Promise<NodeState[]> => {
     const now = clock.now()
     const since = Math.min(now, outage?.fromMs ?? now) - LISTED_MS
-    const others = (await listNodes(db, since)).filter(({ id }) => id !== node)
-    return others.flatMap(({ id, name, columns, facts: text, seenAt }): NodeState[] => {
-      const ageMs = silenceMs(seenAt, now)
-      if (ageMs >= LISTED_MS) return []
-      const stored = JSON.parse(text) as NodeFacts & Pick<NodeState, 'hasReturned'>
-      const isSure = !hasDoubts && !doubtsClock(stored)
-      const facts = { ...withLateness(stored, ageMs, isSure), hasReturned: stored.hasReturned }
-      const state = ageMs > GONE_AFTER_MS ? 'gone' : stateOf(facts)
-      return [{ ...facts, id, name, columns, seenAt, state }]
-    })
+    const all = (await listNodes(db, since)).flatMap(
+      ({ id, name, columns, facts: text, seenAt }): NodeState[] => {
+        const ageMs = silenceMs(seenAt, now)
+        if (ageMs >= LISTED_MS) return []
+        const stored = JSON.parse(text) as NodeFacts & Pick<NodeState, 'hasReturned'>
+        const isSure = !hasDoubts && !doubtsClock(stored)
+        const facts = { ...withLateness(stored, ageMs, isSure), hasReturned: stored.hasReturned }
+        const state = ageMs > GONE_AFTER_MS ? 'gone' : stateOf(facts)
+        return [{ ...facts, id, name, columns, seenAt, state }]
+      },
+    )
+    return withoutSucceeded(all).filter(({ id }) => id !== node)
   }
   /** Notes the times in which this node could store nothing. */
   const noteOutage = async (stored: Promise<unknown>) => {

@@ -68,6 +68,17 @@ function findFileProblem(file: string): string | undefined {
 /** Returns the name of this node (§18.10). */
 export const nodeNameOf = ({ nodeName }: Pick<Config, 'nodeName'>): string => nodeName ?? hostname()
 
+/** Returns what no two nodes have at a time: a configured name, the host with address and port. */
+export const nodeIdentitiesOf = ({
+  nodeName,
+  host,
+  port,
+}: Pick<Config, 'nodeName' | 'host' | 'port'>): readonly string[] => [
+  ...(nodeName === null ? [] : [nodeName]),
+  // The system chooses another port 0 for each start.
+  ...(port === 0 ? [] : [`${hostname()} ${host}:${port}`]),
+]
+
 /** Returns how this node reaches its database, where its sessions have its name. */
 export const nodeTarget = (config: Config): DatabaseTarget => ({
   ...databaseTarget(config),
