@@ -124,11 +124,11 @@ export const alerts: readonly Alert[] = [
   },
   {
     name: 'GatehookLockHeld',
-    when: 'statements wait for the lock of a session of the database for 1 min',
+    when: 'statements wait for the lock of a session or process for 1 min',
     expr: 'gatehook_lock_holders > 0',
     for: '1m',
     severity: 'page',
-    summary: 'Statements wait for the lock of a session; requests that need it are 503.',
+    summary: 'Statements wait for the lock of a session or process; requests that need it are 503.',
     runbook: 'A session holds a lock',
     fires: {
       title: 'a transaction without an end',

@@ -108,7 +108,7 @@ export function assembleReadiness(
     write,
     heartbeat: heartbeatChecks(db, write),
     free: FREE,
-    explainDelay: roundTrip.warning,
+    explainDelay: () => lockHolders.fileWarning() ?? roundTrip.warning(),
     clock,
     log,
   })

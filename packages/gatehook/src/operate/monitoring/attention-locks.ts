@@ -4,13 +4,17 @@ import { nodeOfSession } from '../../platform/storage/session-name.ts'
 import { type AttentionKind, itemOf } from './attention-kind.ts'
 
 export const heldLocks: AttentionKind = async ({ lockHolders }) =>
-  lockHolders().map(({ sinceMs, pid, holdsStreams: _, ...holder }) => {
+  lockHolders().map(({ sinceMs, pid, isProcess, holdsStreams: _, ...holder }) => {
     const { application, user, state, statement, tables, waiting, awaitsStandby } = holder
     const id = String(pid)
     const [kind, severity] =
       waiting > 0 ? (['lock_held', 'bad'] as const) : (['streams_held', 'warn'] as const)
     return itemOf(kind, severity, sinceMs, {
-      subject: { type: 'session', id, label: application === '' ? id : `${application} (${id})` },
+      subject: {
+        type: isProcess ? 'process' : 'session',
+        id,
+        label: application === '' ? id : `${application} (${id})`,
+      },
       facts: {
         ...{
           pid,

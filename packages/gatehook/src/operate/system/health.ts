@@ -21,6 +21,9 @@ type HealthResult = string | DetailedReason | undefined
 export type HealthCheck = () => Promise<HealthResult> | HealthResult
 export type HealthChecks = Readonly<Record<string, HealthCheck>>
 
+/** Says why a check may need more time than it has. */
+export type DelayReason = () => HealthResult
+
 export interface UnreadyReason extends Partial<DetailedReason> {
   readonly check: string
   readonly message: string
@@ -49,7 +52,7 @@ const CHECK_TIMEOUT_MS = 2000
 export async function listUnreadyReasons(
   checks: HealthChecks,
   log: Log,
-  explainDelay: () => string | undefined = () => undefined,
+  explainDelay: DelayReason = () => undefined,
 ): Promise<UnreadyReason[]> {
   const all = Object.entries(checks).map(
     async ([check, run]): Promise<UnreadyReason | undefined> => {
@@ -66,20 +69,21 @@ export async function listUnreadyReasons(
   return (await Promise.all(all)).filter((reason) => reason !== undefined)
 }
 
-async function runInTime(
-  run: HealthCheck,
-  explainDelay: () => string | undefined,
-): Promise<HealthResult> {
+async function runInTime(run: HealthCheck, explainDelay: DelayReason): Promise<HealthResult> {
   let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<string>((resolve) => {
-    timer = setTimeout(() => {
-      const sentences = [`No answer within ${CHECK_TIMEOUT_MS} ms.`, explainDelay()]
-      resolve(sentences.filter(Boolean).join(' '))
-    }, CHECK_TIMEOUT_MS)
+  const timeout = new Promise<HealthResult>((resolve) => {
+    timer = setTimeout(() => resolve(lateResult(explainDelay())), CHECK_TIMEOUT_MS)
   })
   const result = Promise.resolve().then(run)
   result.catch(() => undefined) // a failure after the timeout has no reader
   return Promise.race([result, timeout]).finally(() => clearTimeout(timer))
+}
+
+function lateResult(reason: HealthResult): HealthResult {
+  const late = `No answer within ${CHECK_TIMEOUT_MS} ms.`
+  if (reason === undefined) return late
+  if (typeof reason === 'string') return `${late} ${reason}`
+  return { message: `${late} ${reason.message}`, detail: `${late} ${reason.detail}` }
 }
 
 const DAMAGED =

@@ -6,7 +6,12 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import { resolveWithin } from '../../kernel/resolve-within.ts'
-import { type HealthChecks, listUnreadyReasons, type UnreadyReason } from './health.ts'
+import {
+  type DelayReason,
+  type HealthChecks,
+  listUnreadyReasons,
+  type UnreadyReason,
+} from './health.ts'
 
 /** A heartbeat runs checks again whose last result is older. */
 const VALID_MS = 60_000
@@ -41,7 +46,7 @@ export interface Readiness {
 
 interface ReadinessOptions extends ReadinessChecks {
   /** Says why a check may not end in time. */
-  readonly explainDelay?: () => string | undefined
+  readonly explainDelay?: DelayReason
   readonly clock: Pick<Clock, 'elapsedMs'>
   readonly log: Log
 }

@@ -4,11 +4,13 @@
  * difference is a named method here. `sqlite.ts` and `postgres.ts` implement the interface;
  * one test suite (`test/storage/`) defines its behaviour.
  */
+
 import type { Sql } from 'sql-template-tag'
 import type { CallerAuthority } from '../../kernel/caller-authority.ts'
 import type { RecentItems, RecentItemsOptions } from '../../kernel/recent-items.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
 import type { DatabaseServers } from './database-servers.ts'
+import type { FileLock } from './file-lock-holder.ts'
 
 export type Value = string | number | null | Uint8Array
 
@@ -312,6 +314,8 @@ export interface Database extends Reader, DatabaseServers {
   stamp(): number | undefined
   /** SQLite: the generation of this process, if it holds the file (`sqlite-owner.ts`). */
   readonly generation: number | undefined
+  /** SQLite: the lock of another process for which writes wait, or did in the last seconds. */
+  heldFile?(): FileLock | undefined
   /** Whether no other process has taken the file over; always true on PostgreSQL. */
   isOwner(): boolean
   /**

@@ -4,15 +4,18 @@
  * and state, without values of their statements.
  */
 import type { Database, Value } from './database.ts'
+import { describeFileLock, type FileLock } from './file-lock-holder.ts'
 import { isMember } from './postgres-horizon.ts'
 import { IDLE_IN_TRANSACTION_MS } from './postgres-hosts.ts'
 import { nodeOfSession } from './session-name.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
-/** A session; the server hides some of its state from a role without `pg_read_all_stats`. */
+/** A session, whose state the server hides in part without `pg_read_all_stats`, or a process. */
 export interface LockHolder {
-  /** 0: a prepared transaction. */
+  /** 0: a prepared transaction; of a file: a process that the machine does not show. */
   readonly pid: number
+  /** Whether it is a process of the machine, which holds the lock of a SQLite file. */
+  readonly isProcess?: boolean
   readonly application: string
   readonly user: string | null
   /** `active`, `idle in transaction`. */
@@ -79,6 +82,20 @@ const holdersSql = (streamsS: number): string => `CASE WHEN pg_is_in_recovery() 
     WHERE a.wait_event_type IS DISTINCT FROM 'Lock'
     ORDER BY holder.waiting DESC, holder.pid LIMIT ${HOLDERS_MAX}) AS h) END`
 
+/** Returns the process for whose lock the writes of a file wait. */
+export const holderOfFile = ({ holder, waiting }: FileLock): LockHolder => ({
+  ...{ pid: holder?.pid ?? 0, isProcess: true, application: holder?.command ?? '', user: null },
+  ...{
+    state: null,
+    awaitsStandby: false,
+    ageS: null,
+    statement: null,
+    tables: ['the database file'],
+    waiting,
+  },
+  holdsStreams: false,
+})
+
 /** SQL of the holders for `parseLockHolders`; undefined for a file. */
 export const selectLockHolders = (
   { name }: Pick<Database, 'name'>,
@@ -130,6 +147,8 @@ function describeNode({ application, state, waiting }: LockHolder): string {
 /** Returns sentences: the session, its age, its last statement, what waits for it, its node. */
 export function describeLockHolder(holder: LockHolder): string {
   const { pid, application, user, state, awaitsStandby, ageS, statement, tables, waiting } = holder
+  if (holder.isProcess)
+    return describeFileLock(pid === 0 ? undefined : { pid, command: application }, waiting)
   const names = [application, user && `role ${user}`].filter(Boolean).join(', ')
   const who = pid === 0 ? 'A prepared transaction' : `Session ${pid}${names && ` (${names})`}`
   const does = awaitsStandby ? 'waits for a synchronous standby' : state && `is ${state}`

@@ -154,16 +154,23 @@ function toObject(cached: CachedStatement, row: readonly Value[]): Row {
   return out
 }
 
-/** Retries `body` while another process holds the lock, without blocking this thread. */
-export async function retryWhileBusy<T>(clock: Clock, body: () => T): Promise<T> {
+/**
+ * Retries `body` while another process holds the lock, without blocking this thread. `onBusy`
+ * receives the time for which it has waited.
+ */
+export async function retryWhileBusy<T>(
+  clock: Clock,
+  body: () => T,
+  onBusy: (waitedMs: number) => void = () => undefined,
+): Promise<T> {
   const start = clock.elapsedMs()
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, BUSY_PAUSE_MAX_MS)) {
     try {
       return body()
     } catch (error) {
-      if (!isBusy(error) || clock.elapsedMs() - start > LOCK_MS) {
-        throw translateSqliteError(error, () => [])
-      }
+      const waitedMs = clock.elapsedMs() - start
+      if (!isBusy(error) || waitedMs > LOCK_MS) throw translateSqliteError(error, () => [])
+      onBusy(waitedMs)
     }
     await delay(pauseMs)
   }

@@ -58,6 +58,11 @@ const hasCode =
   (error: unknown): boolean =>
     isSqliteError(error) && primaryCode(error) === code
 
+/** The cause of an error of SQLite, which its code does not name. The message is for operators. */
+export class FileFaultError extends Error {
+  override readonly name: string = 'FileFaultError'
+}
+
 export const isReadOnly = hasCode(READ_ONLY)
 export const isDiskFault = hasCode(IO_ERROR)
 export const isNotOpened = hasCode(CANNOT_OPEN)

@@ -2,14 +2,16 @@
  * The file of a SQLite database: created, opened by three connections, with a handle of its log for
  * syncs. Contains no transactions.
  */
-import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { createPrivateFile, makeFolder, syncFolder } from '../../kernel/files.ts'
-import { StorageError } from './database.ts'
+import { StorageError, StorageWaitError } from './database.ts'
+import { describeFileLock, findFileLockHolder } from './file-lock-holder.ts'
+import { describeAccess } from './sqlite-access.ts'
 import { Connection, retryWhileBusy } from './sqlite-connection.ts'
-import { isDiskFull, isNotADatabase } from './sqlite-errors.ts'
+import { isBusy, isDiskFull, isNotADatabase } from './sqlite-errors.ts'
 
 const CACHE_KIB = 32_768
 /**
@@ -96,24 +98,13 @@ export function createFile(file: string): void {
     makeFolder(dirname(file))
     if (createPrivateFile(file, '')) syncFolder(dirname(file))
   } catch (error) {
-    throw toStorageError(file, error)
+    const sentence = describeAccess(file)
+    throw sentence === undefined
+      ? toStorageError(file, error)
+      : new StorageError(sentence, { cause: error })
   }
-  for (const suffix of ['', '-wal', '-shm', '.lock']) requireAccess(`${file}${suffix}`)
-}
-
-/** SQLite reports no more than "unable to open" or "readonly" for a file that it cannot write. */
-function requireAccess(path: string): void {
-  const mode = statSync(path, { throwIfNoEntry: false })?.mode
-  if (mode === undefined) return
-  try {
-    accessSync(path, constants.R_OK | constants.W_OK)
-  } catch (error) {
-    throw new StorageError(
-      `${path} has the mode ${(mode & 0o777).toString(8).padStart(4, '0')}, and this process ` +
-        `(user ${process.geteuid?.()}) must read and write it: chmod 600 ${path}`,
-      { cause: error },
-    )
-  }
+  const sentence = describeAccess(file)
+  if (sentence !== undefined) throw new StorageError(sentence)
 }
 
 /** Limits the page cache of a reader, in KiB, and maps the file into memory. */
@@ -134,6 +125,10 @@ function configureWriter(writer: Connection, cacheKib: number): void {
 function toStorageError(file: string, error: unknown): unknown {
   if (error instanceof StorageError) return error
   const cause = error instanceof Failure ? error.detail : error
+  if (isBusy(cause)) {
+    const sentence = describeFileLock(findFileLockHolder(file), 1)
+    return new StorageWaitError(`The database ${file} is locked. ${sentence}`, { cause })
+  }
   const reason = isNotADatabase(cause)
     ? 'it is not a SQLite database, or it is damaged'
     : (cause as Error).message

@@ -5,10 +5,11 @@
  */
 import { statSync } from 'node:fs'
 import type { Log } from '../../kernel/log.ts'
+import { FileFaultError } from './sqlite-errors.ts'
 import { storageUnavailable } from './transaction.ts'
 
 /** A path leads to no file, or to another one than this process has open. */
-export class MovedFileError extends Error {
+export class MovedFileError extends FileFaultError {
   override readonly name = 'MovedFileError'
 
   constructor(path: string, isDatabase: boolean) {

@@ -13,26 +13,19 @@ import {
   type Row,
   type Statement,
   StorageWaitError,
-  type Tx,
-  type Value,
 } from './database.ts'
 import { NO_SERVERS } from './database-servers.ts'
 import { createDelayedSync } from './delayed-sync.ts'
 import { createDiskFaults, type DiskFaults } from './disk-faults.ts'
-import { createLoopPauses, type LoopPauses } from './loop-pauses.ts'
+import { describeFileLock, findFileLockHolder } from './file-lock-holder.ts'
 import { writeSetting } from './settings.ts'
-import { mayChange, sql } from './sql.ts'
-import { type Checkpoints, createCheckpoints } from './sqlite-checkpoints.ts'
+import { sql } from './sql.ts'
+import { createCheckpoints } from './sqlite-checkpoints.ts'
 import { type Connection, retryWhileBusy } from './sqlite-connection.ts'
-import {
-  isBusy,
-  isDiskFull,
-  isNotADatabase,
-  translateSqliteError,
-  type UniqueIndex,
-  uniquesCreatedBy,
-} from './sqlite-errors.ts'
+import { isBusy, isDiskFull, isNotADatabase, translateSqliteError } from './sqlite-errors.ts'
+import { createFaultNamer } from './sqlite-fault-names.ts'
 import { closeFile, createFile, openFile, type SqliteFile } from './sqlite-file.ts'
+import { createSqliteLockWait } from './sqlite-lock-wait.ts'
 import { createLongReads } from './sqlite-long-reads.ts'
 import {
   acquireOwnerLock,
@@ -40,18 +33,13 @@ import {
   raiseGeneration,
   readGeneration,
 } from './sqlite-owner.ts'
-import { createSqlitePlace, type SqlitePlace } from './sqlite-place.ts'
-import { columnsOf, dialect, indexesOf, sizeOf, uniqueIndexes } from './sqlite-schema.ts'
+import { createSqlitePlace } from './sqlite-place.ts'
+import { columnsOf, dialect, indexesOf, sizeOf } from './sqlite-schema.ts'
 import { createSharedRead, type SharedRead } from './sqlite-shared-read.ts'
 import { createSnapshots } from './sqlite-snapshots.ts'
-import { WriteQueue, type WriterConnection } from './sqlite-writer.ts'
-import {
-  createTransactionGuard,
-  runInSavepoint,
-  storageUnavailable,
-  type Transaction,
-  type TransactionGuard,
-} from './transaction.ts'
+import { createWriterConnection, type SqliteTx } from './sqlite-tx.ts'
+import { WriteQueue } from './sqlite-writer.ts'
+import { createTransactionGuard, storageUnavailable, type TransactionGuard } from './transaction.ts'
 
 export interface SqliteDeps {
   readonly log: Log
@@ -71,98 +59,6 @@ export interface SqliteDeps {
   readonly onTakenOver?: (() => void) | undefined
   /** Syncs the write-ahead log to disk. Default: `fdatasync` in libuv's thread pool. */
   readonly sync?: (log: number) => Promise<void>
-}
-
-class SqliteTx implements Tx {
-  readonly counterSlots = 1
-  readonly #connection: Connection
-  readonly #transaction: Transaction
-  readonly #uniques: (table: string) => UniqueIndex[]
-  readonly #pauses: LoopPauses
-
-  constructor(connection: Connection, transaction: Transaction, pauses: LoopPauses) {
-    this.#connection = connection
-    this.#transaction = transaction
-    this.#pauses = pauses
-    this.#uniques = (table) => uniqueIndexes(connection, table)
-  }
-
-  get writes(): number {
-    return this.#transaction.writes
-  }
-
-  async all<R extends Row>(statement: Statement): Promise<R[]> {
-    return this.#performSoon(() => this.#connection.all(statement) as R[], statement)
-  }
-
-  async get<R extends Row>(statement: Statement): Promise<R | undefined> {
-    return this.#performSoon(() => this.#connection.get(statement) as R | undefined, statement)
-  }
-
-  async arrays(statement: Statement): Promise<Value[][]> {
-    return this.#performSoon(() => this.#connection.arrays(statement), statement)
-  }
-
-  /** Needs no lock: this connection is the only writer. */
-  async lock<R extends Row>(statement: Statement): Promise<R | undefined> {
-    return this.get<R>(statement)
-  }
-
-  async hold<R extends Row>(statement: Statement): Promise<R[]> {
-    return this.all<R>(statement)
-  }
-
-  async run(statement: Statement): Promise<number> {
-    return this.#performSoon(() => this.#connection.run(statement))
-  }
-
-  runLater(statement: Statement): void {
-    this.#perform(() => this.#connection.run(statement))
-  }
-
-  async insert(statement: Statement): Promise<number> {
-    return this.#performSoon(() => this.#connection.insert(statement))
-  }
-
-  afterCommit(action: () => void): void {
-    this.#transaction.requireUsable()
-    this.#transaction.afterCommit.push(action)
-  }
-
-  attempt<T>(change: () => Promise<T>): Promise<T> {
-    const exec = (text: string) => () => this.#connection.exec(text)
-    const savepoint = {
-      set: exec('SAVEPOINT attempt'),
-      release: exec('RELEASE attempt'),
-      rollBack: exec('ROLLBACK TO attempt; RELEASE attempt'),
-    }
-    return runInSavepoint(this.#transaction, savepoint, change)
-  }
-
-  async ddl(sql: string): Promise<void> {
-    this.#transaction.writes++ // statements before a failed one have taken effect
-    const uniques = (table: string) => [...this.#uniques(table), ...uniquesCreatedBy(sql, table)]
-    this.#perform(() => this.#connection.exec(sql), undefined, uniques)
-  }
-
-  /** Performs a statement, after a pause if one is due. */
-  #performSoon<T>(body: () => T, query?: Statement): T | Promise<T> {
-    const pause = this.#pauses.pauseIfDue()
-    return pause ? pause.then(() => this.#perform(body, query)) : this.#perform(body, query)
-  }
-
-  /** `query`: a statement that returns rows; with `RETURNING` it also writes. */
-  #perform<T>(body: () => T, query?: Statement, uniques = this.#uniques): T {
-    this.#transaction.requireUsable()
-    try {
-      const result = body()
-      if (!query || mayChange(query)) this.#transaction.writes++
-      return result
-    } catch (error) {
-      // SQLite has undone the changes of the failed statement.
-      throw this.#transaction.fail(translateSqliteError(error, uniques))
-    }
-  }
 }
 
 interface ReaderDeps {
@@ -206,57 +102,6 @@ const openSnapshots = (connection: Connection, guard: TransactionGuard, deps: Re
     createReader: (check) => createReader(connection, deps, check),
   })
 
-interface WriterDeps {
-  readonly guard: TransactionGuard
-  readonly clock: Clock
-  readonly sharedRead: SharedRead
-  readonly checkpoints: Checkpoints
-  readonly place: SqlitePlace
-  readonly sync: () => Promise<void>
-  readonly isOwner: () => boolean
-}
-
-function createWriterConnection(
-  connection: Connection,
-  { guard, clock, sharedRead, checkpoints, place, sync, isOwner }: WriterDeps,
-): WriterConnection {
-  const begin = connection.command('BEGIN IMMEDIATE')
-  const rollback = connection.command('ROLLBACK')
-  const commit = connection.command('COMMIT')
-  const release = connection.command('RELEASE job')
-  const rollbackTo = connection.command('ROLLBACK TO job')
-  const pauses = createLoopPauses(clock)
-  return {
-    async begin() {
-      pauses.begin()
-      place.require()
-      await retryWhileBusy(clock, begin)
-      if (isOwner()) return
-      rollback()
-      throw storageUnavailable('another process has taken the database over')
-    },
-    async commit() {
-      sharedRead.end() // reads then see the commit, and the log can restart from its beginning
-      await retryWhileBusy(clock, commit)
-      place.require() // a long transaction may have outlived the path
-      checkpoints.afterCommit()
-    },
-    rollback,
-    savepoint: connection.command('SAVEPOINT job'),
-    release,
-    rollbackToSavepoint() {
-      rollbackTo()
-      release()
-    },
-    get inTransaction() {
-      return connection.inTransaction
-    },
-    perform: (transaction, change) =>
-      guard.run(transaction, () => change(new SqliteTx(connection, transaction, pauses))),
-    sync,
-  }
-}
-
 /** Opens the file. A process that holds it acquires the lock first, and begins a generation. */
 async function openOwned(path: string, clock: Clock, deps: SqliteDeps) {
   const { ownership, cacheKib, checksReferences } = deps
@@ -278,8 +123,8 @@ async function openOwned(path: string, clock: Clock, deps: SqliteDeps) {
     const generation = await retryWhileBusy(clock, raise).catch(async (error) => {
       await closeFile(file)
       throw new StorageWaitError(
-        `The database ${resolve(path)} cannot be taken over: another process writes to it and ` +
-          'does not end its transaction. End that process.',
+        `The database ${resolve(path)} cannot be taken over. ` +
+          describeFileLock(findFileLockHolder(resolve(path)), 1),
         { cause: error },
       )
     })
@@ -308,6 +153,15 @@ const indexMethods = (
   },
 })
 
+function createLogSync(
+  wal: number,
+  { sync: syncLog = promisify(fdatasync), syncAfterMs }: Pick<SqliteDeps, 'sync' | 'syncAfterMs'>,
+) {
+  const syncNow = () => syncLog(wal)
+  const delayed = syncAfterMs === undefined ? undefined : createDelayedSync(syncNow, syncAfterMs)
+  return { sync: delayed?.schedule ?? syncNow, finishSync: async () => delayed?.finish() }
+}
+
 /** Throws `StorageError` when the file cannot be used at all. */
 export async function openSqlite(path: string, deps: SqliteDeps): Promise<Database> {
   const clock = deps.clock ?? wallClock
@@ -319,18 +173,17 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
   }
   const { writer, reader, snapshotReader, wal } = file
   const guard = createTransactionGuard()
-  const syncLog = deps.sync ?? promisify(fdatasync)
-  const delayedSync =
-    deps.syncAfterMs === undefined
-      ? undefined
-      : createDelayedSync(() => syncLog(wal), deps.syncAfterMs)
-  const sync = delayedSync?.schedule ?? (() => syncLog(wal))
+  const { sync, finishSync } = createLogSync(wal, deps)
   const sharedRead = createSharedRead(reader)
   const checkpoints = createCheckpoints(resolve(path), writer, clock)
-  const shared = { guard, clock, sharedRead, checkpoints, place, sync, isOwner }
+  const lockWait = createSqliteLockWait({
+    ...{ file: resolve(path), clock, log: deps.log, count: () => queue.length },
+  })
+  const shared = { guard, clock, sharedRead, checkpoints, place, lockWait, sync, isOwner }
   const faults = createDiskFaults({ log: deps.log, isDamage: isNotADatabase, isDiskFull })
   const readerDeps = { clock, faults }
   const queue = new WriteQueue(createWriterConnection(writer, shared), deps.log, clock)
+  const explain = createFaultNamer(resolve(path), lockWait)
   const snapshots = openSnapshots(snapshotReader, guard, readerDeps)
   const longReads = createLongReads(resolve(path), guard, clock)
   let closing: Promise<void> | undefined
@@ -340,7 +193,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
   }
   const write: Database['write'] = async (change, options) => {
     requireUsable('write')
-    return queue.write(change, options).catch(faults.note)
+    return queue.write(change, options).catch(explain).catch(faults.note)
   }
   const migrate: Database['migrate'] = async (change) => {
     await write((tx) => change(tx, (sql) => (tx as SqliteTx).ddl(sql)))
@@ -366,6 +219,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     stamp: sharedRead.stamp,
     generation,
     isOwner,
+    heldFile: lockWait.current,
     queued: () => queue.length,
     connectionWaits: () => 0,
     async columns(table, tx) {
@@ -387,7 +241,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     close() {
       closing ??= Promise.all([queue.drain(), snapshots.finished(), longReads.close()]).then(
         async () => {
-          await delayedSync?.finish()
+          await finishSync()
           await checkpoints.close()
           sharedRead.end()
           await closeFile(file)

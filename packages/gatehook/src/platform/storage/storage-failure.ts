@@ -18,7 +18,14 @@ import {
   serverErrorOf,
 } from './postgres-errors.ts'
 import { type PrimaryFault, primaryFaults } from './primary-fault.ts'
-import { isBusy, isDiskFault, isNotOpened, isReadOnly, resultCodeOf } from './sqlite-errors.ts'
+import {
+  FileFaultError,
+  isBusy,
+  isDiskFault,
+  isNotOpened,
+  isReadOnly,
+  resultCodeOf,
+} from './sqlite-errors.ts'
 import { MovedFileError } from './sqlite-place.ts'
 
 /** Whether the database could not serve a statement, or be opened; a later try may succeed. */
@@ -166,7 +173,7 @@ export function describeStorageFailure(
 ): string | undefined {
   const cause = error instanceof Failure ? error.detail : error
   if (cause instanceof SchemaError) return describeSchemaError(cause)
-  if (cause instanceof MovedFileError) return cause.message
+  if (cause instanceof FileFaultError) return cause.message
   if (isUnopened(cause) || isStandby(cause)) return primaryFaults[fault ?? primaryFaultOf(cause)]
   if (isHung(cause)) return primaryFaults.hung
   if (isConnectionLost(cause) || isServerFull(cause)) return primaryFaults[fault ?? 'lost']

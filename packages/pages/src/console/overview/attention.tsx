@@ -40,6 +40,7 @@ const endpointLink = (row: AttentionRow) =>
 
 /** The server ends an idle session of a node by itself. */
 function lockRemedy(row: AttentionRow): string {
+  if (row.subject.type === 'process') return 'End it, or the transaction that it has open.'
   if (row.facts.awaits_standby === true) return 'Its commit waits for a synchronous standby.'
   const node = textFact(row, 'node')
   return node === undefined || row.facts.state === 'active'
@@ -229,9 +230,9 @@ const KINDS: Readonly<Record<string, Words>> = {
     word: 'Locked',
     sentence: (row) => (
       <>
-        Session <b>{row.subject.label}</b> has locked {listFact(row, 'tables') || 'rows'} for{' '}
-        {sinceOf(row)}, and <b>{count(fact(row, 'waiting'), 'statement')}</b> wait.{' '}
-        {lockRemedy(row)}
+        {row.subject.type === 'process' ? 'Process' : 'Session'} <b>{row.subject.label}</b> has
+        locked {listFact(row, 'tables') || 'rows'} for {sinceOf(row)}, and{' '}
+        <b>{count(fact(row, 'waiting'), 'statement')}</b> wait. {lockRemedy(row)}
       </>
     ),
     link: () => ['Requests', href('/console/requests', { status: '5xx', range: '15m' })],
