@@ -2,13 +2,20 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { type TestContext, test } from 'node:test'
+import pg from 'pg'
 import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { hasPgbouncer, type Pgbouncer, startPgbouncer } from '../../../../test/rig/pgbouncer.ts'
 import { freePort, queryAsAdmin, startPostgres } from '../../../../test/rig/postgres.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
-import { type PrimaryFault, primaryFaults } from '../../src/platform/storage/primary-fault.ts'
+import type { TimelineGuard } from '../../src/platform/storage/postgres-timeline.ts'
+import {
+  faultThroughPooler,
+  type PrimaryFault,
+  primaryFaults,
+} from '../../src/platform/storage/primary-fault.ts'
+import { createServerComparison } from '../../src/platform/storage/server-comparison.ts'
 
 const ROLE = 'node'
 
@@ -205,6 +212,31 @@ const sentenceOf = async (node: TestApp): Promise<string | undefined> => {
   const { reasons } = (await node.as(undefined).get('/readyz')).body
   return reasons.find(({ check }: { check: string }) => check === 'primary')?.message
 }
+
+test('a direct address names what new sessions lack, beside one that is open', async (t) => {
+  const database = `d${++databases}`
+  await queryAsAdmin(server.url, `CREATE DATABASE ${database} OWNER ${ROLE}`)
+  const { hostname: host, port } = new URL(server.url)
+  const config = { host, port: Number(port), user: ROLE, password: ROLE, database }
+  const guard = {
+    noteOther: async (client: pg.Client) => {
+      await client.query('SELECT 1')
+      return { standby: false }
+    },
+    origin: { describe: () => undefined },
+  } as unknown as TimelineGuard
+  const newClient = (of: pg.ClientConfig) => new pg.Client(of)
+  const comparison = createServerComparison([{ label: '', all: [config] }], guard, newClient)
+  onEnd(t, () => comparison.close())
+  await comparison.compare(false)
+  await queryAsAdmin(server.url, `ALTER ROLE ${ROLE} SET ${LIBRARY} = 'missing'`)
+  onEnd(t, () => queryAsAdmin(server.url, `ALTER ROLE ${ROLE} RESET ${LIBRARY}`))
+  await comparison.compare(false)
+  assert.equal(comparison.faultOf([config]), null, 'the open session goes on')
+  await comparison.compare(true)
+  assert.equal(comparison.faultOf([config]), 'library')
+  assert.equal(faultThroughPooler('pooler_unserved', comparison.faultOf([config])), 'library')
+})
 
 for (const [route, name, inject, fault] of cases) {
   const skip = route !== 'without a pooler' && !hasPgbouncer && 'needs PgBouncer'

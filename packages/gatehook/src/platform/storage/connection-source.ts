@@ -25,7 +25,13 @@ import {
 } from './postgres-errors.ts'
 import { type PostgresHosts, STATEMENT_MS } from './postgres-hosts.ts'
 import type { TimelineGuard } from './postgres-timeline.ts'
-import { isElsewhere, type PrimaryFault, primaryFaults, SlowServerError } from './primary-fault.ts'
+import {
+  isElsewhere,
+  isOfPooledServer,
+  type PrimaryFault,
+  primaryFaults,
+  SlowServerError,
+} from './primary-fault.ts'
 import { createServerWatch, type ServerWatch, SilentServerError } from './server-watch.ts'
 
 /** A request tries no further host after this time. */
@@ -86,8 +92,7 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
   const { lose, find, fault, refuse, endRefusal } = state
   const hungListeners: (() => void)[] = []
   /** A pooler opens connections while it has none to the primary. */
-  const isBehindPooler = () =>
-    fault() === 'pooler_unserved' || (hosts.isPooled && isElsewhere(fault()))
+  const isBehindPooler = () => hosts.isPooled && (isOfPooledServer(fault()) || isElsewhere(fault()))
   let hungCount = 0
   const onHung = (count: number) => {
     hungCount += count
@@ -162,7 +167,7 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
 }
 
 /** The fault of the database, and the log of its begin and its end. */
-function createFaultState({ label: database }: PostgresHosts, log: Log) {
+function createFaultState({ label: database, isPooled }: PostgresHosts, log: Log) {
   let fault: PrimaryFault | undefined
   let wasUsed = false
   let isRefused = false
@@ -178,7 +183,10 @@ function createFaultState({ label: database }: PostgresHosts, log: Log) {
     },
     lose(error: unknown) {
       const former = fault
-      fault = primaryFaultOf(error)
+      const next = primaryFaultOf(error)
+      // A pooler has passed the reason of the server on, and says later that it has no connection.
+      if (isPooled && former === 'library' && next === 'pooler_unserved') return
+      fault = next
       const isFirst = former === undefined || (former === 'silent' && fault === 'slow')
       if (wasUsed && isFirst)
         log.warn({ err: error, fault, database }, 'the database does not answer')
@@ -235,7 +243,7 @@ function watchHosts(
       },
       onReturn: find,
       onAnswer() {
-        if (fault() === 'pooler_unserved') find()
+        if (isPooled && isOfPooledServer(fault())) find()
       },
       onError(error) {
         if (isPooled && isPoolerReport(error)) lose(error)

@@ -5,7 +5,6 @@
 import pg from 'pg'
 import { wallClock } from '../../kernel/clock.ts'
 import type { DatabaseTarget } from '../../kernel/database-target.ts'
-import { startInterval } from '../../kernel/interval.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { CommitPosition } from './commit-position.ts'
 import { type ConnectionSource, createConnectionSource } from './connection-source.ts'
@@ -46,7 +45,11 @@ import {
 import { createTimelineGuard, type ServerRow, type TimelineGuard } from './postgres-timeline.ts'
 import { faultThroughPooler } from './primary-fault.ts'
 import { commitReplicated } from './replicated-commit.ts'
-import { createServerComparison, type ServerComparison } from './server-comparison.ts'
+import {
+  createServerComparison,
+  type ServerComparison,
+  startComparing,
+} from './server-comparison.ts'
 import { createTableState, type TableState } from './table-state.ts'
 import { checkValues } from './transaction.ts'
 
@@ -155,7 +158,7 @@ export async function openSessions(
   const nameOf = createNames(pooler === undefined)
   const send = createSender(nameOf)
   const comparison = createComparison(hosts, directHosts, target, guard)
-  await comparison?.compare()
+  await comparison?.compare(false)
   const fit = requireFit(pool.connect, hosts, { ...place, owner: target.owner })
   await fit
     .then(() => requireOneDatabase(comparison))
@@ -178,7 +181,9 @@ export async function openSessions(
     const isElsewhere = guard.isSuspect() || comparison?.isMisled(hosts.all)
     if (isElsewhere && pool.isReplaceable()) replaceConnections()
   }
-  const stopComparing = comparison && startComparing(comparison, leaveOthers, log)
+  const hasFault = () => hosts.isPooled && source.fault() !== undefined
+  const stopComparing =
+    comparison && startComparing(comparison, { hasFault, onCompared: leaveOthers, log })
   const read = createRead(lanes, hosts, send)
   const locks = createLockWatch(read, log)
   const pooledTransactions = new WeakMap<Session, ServerTransaction>()
@@ -267,12 +272,6 @@ function createRead(
 
 const newClient = (config: pg.ClientConfig): pg.Client => new pg.Client({ ...config, types })
 
-/**
- * The time between two comparisons of the servers that the configuration names: for so long, a node
- * may write on a primary beside the standby that was promoted (§18.2).
- */
-const COMPARE_MS = 1_000
-
 function createServers(
   { hosts, guard: { origin }, fault: currentFault, hungCount }: ConnectionSource,
   comparison: ServerComparison | undefined,
@@ -316,17 +315,6 @@ function createComparison(
   const addresses = [hosts, ...others]
   const isOne = !hosts.isPooled && addresses.length === 1 && hosts.count === 1
   return isOne ? undefined : createServerComparison(addresses, guard, newClient)
-}
-
-/** Compares the servers in an interval. Returns the function that ends it. */
-function startComparing({ compare, close }: ServerComparison, onCompared: () => void, log: Log) {
-  const stop = startInterval({
-    intervalMs: COMPARE_MS,
-    run: () => compare().then(onCompared),
-    log,
-    failure: 'the timelines of the servers could not be compared',
-  })
-  return () => stop().then(close)
 }
 
 const transactionOf = (session: Session): ServerTransaction => ({

@@ -83,14 +83,14 @@ test('a comparison keeps its connections, and opens another one after a failure'
   }
   const hosts = ['primary', 'standby'].map((host) => ({ host }))
   const { compare, close } = createServerComparison([{ label: 'a', all: hosts }], guard, newClient)
-  await compare()
+  await compare(false)
   assert.equal(guard.isSuspect(), true)
-  await compare()
+  await compare(false)
   assert.deepEqual(opened, ['primary', 'standby'])
   isDown = true
-  await compare()
+  await compare(false)
   isDown = false
-  await compare()
+  await compare(false)
   assert.deepEqual([opened.length, closedCount], [4, 2])
   close()
   assert.equal(closedCount, 4)

@@ -85,7 +85,7 @@ export const primaryFaults = {
     'transaction for this database.',
   pooler_unserved:
     'The pooler has no connection to the database, and this node cannot see why: the log of the ' +
-    'pooler has the reason.',
+    'pooler has the reason. With GATEHOOK_DATABASE_DIRECT_URL, the node names it.',
   lost:
     'The connections to the primary of the database break: the network or a proxy cuts them, or ' +
     'the server behind it does not run.',
@@ -163,3 +163,7 @@ export const isFull = (fault: PrimaryFault | undefined): boolean =>
 /** Whether a pooler leads to another server than the primary of the database. */
 export const isElsewhere = (fault: PrimaryFault | undefined): boolean =>
   fault === 'standby' || fault === 'other_database'
+
+/** Whether the server of a pooler is away, while the pooler itself answers. */
+export const isOfPooledServer = (fault: PrimaryFault | undefined): boolean =>
+  fault === 'pooler_unserved' || fault === 'library'

@@ -3,6 +3,8 @@
  */
 import type { Client, ClientConfig } from 'pg'
 import type { DatabaseIdentity } from '../../kernel/database-target.ts'
+import { startInterval } from '../../kernel/interval.ts'
+import type { Log } from '../../kernel/log.ts'
 import { primaryFaultOf } from './postgres-errors.ts'
 import type { TimelineGuard } from './postgres-timeline.ts'
 import type { PrimaryFault } from './primary-fault.ts'
@@ -10,9 +12,18 @@ import type { PrimaryFault } from './primary-fault.ts'
 /** The time that a server has for each step of the comparison. */
 const ANSWER_MS = 1_000
 
+/**
+ * The time between two comparisons of the servers that the configuration names: for so long, a node
+ * may write on a primary beside the standby that was promoted (§18.2).
+ */
+const COMPARE_MS = 1_000
+
 export interface ServerComparison {
-  /** Reads the timelines and databases of all servers. A server that is down is left out. */
-  compare(): Promise<void>
+  /**
+   * Reads the timelines and databases of all servers. A server that is down is left out. `isFresh`:
+   * by new sessions, which a server may reject while it serves those that are open.
+   */
+  compare(isFresh: boolean): Promise<void>
   /** Names the addresses that lead to another database than that of the process. */
   misled(): string | undefined
   /** Whether one of some servers has another database. */
@@ -58,7 +69,8 @@ export function createServerComparison(
     await client.connect()
     return client
   }
-  const note = async (config: ClientConfig) => {
+  const note = async (config: ClientConfig, isFresh: boolean) => {
+    if (isFresh) drop(config)
     try {
       const server = await guard.noteOther(clients.get(config) ?? (await open(config)))
       databases.set(config, server)
@@ -79,7 +91,8 @@ export function createServerComparison(
     },
     isMisled: (servers) =>
       servers.some((config) => origin.describe('', databases.get(config)) !== undefined),
-    compare: async () => void (await Promise.all(configs.map(note))),
+    compare: async (isFresh) =>
+      void (await Promise.all(configs.map((config) => note(config, isFresh)))),
     faultOf(servers) {
       const current = servers.map((config) => faults.get(config))
       if (current.includes(null)) return null
@@ -89,4 +102,25 @@ export function createServerComparison(
       for (const config of configs) drop(config)
     },
   }
+}
+
+interface ComparingOptions {
+  /** Whether a pooler serves no session, for a reason that new direct ones may meet. */
+  readonly hasFault: () => boolean
+  readonly onCompared: () => void
+  readonly log: Log
+}
+
+/** Compares the servers in an interval. Returns the function that ends it. */
+export function startComparing(
+  { compare, close }: ServerComparison,
+  { hasFault, onCompared, log }: ComparingOptions,
+): () => Promise<void> {
+  const stop = startInterval({
+    intervalMs: COMPARE_MS,
+    run: () => compare(hasFault()).then(onCompared),
+    log,
+    failure: 'the timelines of the servers could not be compared',
+  })
+  return () => stop().then(close)
 }
