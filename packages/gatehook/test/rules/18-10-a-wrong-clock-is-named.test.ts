@@ -3,12 +3,13 @@
  * wrong, and what the node is ready for.
  */
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
 import { eachMigrated, quietLog } from '../../../../test/rig/databases.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import type { Log } from '../../src/kernel/log.ts'
 import { createClockDifference } from '../../src/operate/system/clock-difference.ts'
 import { endNode, type RunningNode, storeNode } from '../../src/platform/nodes/registry.ts'
-import { checkClock } from '../../src/platform/nodes/server-clock.ts'
+import { checkClock, describeClocks, readClocks } from '../../src/platform/nodes/server-clock.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 
@@ -116,3 +117,31 @@ eachMigrated('a node that ended, or has this name, says nothing about clocks', a
   await endNode(db, 'api-3', wallClock.now() + AHEAD_MS)
   assert.equal((await assess(db, AHEAD_MS)).ready, 'for reads')
 })
+
+/** Returns the sentence of a node whose clock is ahead; the reports are by those of others. */
+function describeAt(aheadMs: number, reports: readonly number[]): string {
+  const now = Date.UTC(2026, 10, 30)
+  const value = JSON.stringify([now, reports.map((ms) => now + ms)])
+  const times = { sentMs: now + aheadMs, receivedMs: now + aheadMs }
+  return describeClocks(readClocks(value, times)) ?? ''
+}
+
+const OF_DATABASE = /^The clock of the database's machine is \S+ s behind those of this node and 1/
+const OF_NODE = /^The clock of this node is \S+ s ahead of the database's, with which 1 other node /
+const UNKNOWN =
+  /^The clock of this node is \S+ s ahead of the database's, and no other node shows which /
+
+for (const [title, aheadMs, reports, sentence] of [
+  ['of a promoted standby', 20_000, [19_000], OF_DATABASE],
+  ['of a promoted standby, by little', 4_000, [3_500], OF_DATABASE],
+  ['of the node', 20_000, [-3_000], OF_NODE],
+  ['of the node, by little', 4_000, [-4_000], OF_NODE],
+  ['of which no other node runs', 20_000, [], UNKNOWN],
+  ['on which nodes disagree', 20_000, [19_000, -1_000], UNKNOWN],
+  ['of which the report is late', 20_000, [10_000], UNKNOWN],
+  ['of which the report may be by either', 4_000, [0], UNKNOWN],
+] as const) {
+  test(`below a minute, the clock that stands alone is named: one ${title}`, () => {
+    assert.match(describeAt(aheadMs, reports), sentence)
+  })
+}

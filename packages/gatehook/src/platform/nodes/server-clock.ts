@@ -9,7 +9,7 @@ import { type Database, StorageWaitError, type Value } from '../storage/database
 import { serverClockOf } from '../storage/server-check.ts'
 import { isInstalled } from '../storage/settings.ts'
 import { raw, type Sql, sql } from '../storage/sql.ts'
-import { GONE_AFTER_MS, HEARTBEAT_MS, lastReportsOf } from './registry.ts'
+import { GONE_AFTER_MS, HEARTBEAT_MS, lastReportsOf, SIGN_MS } from './registry.ts'
 
 /** Clock difference that is reported: comparisons between nodes tolerate as much. */
 const CLOCK_WARN_MS = 2_000
@@ -44,11 +44,14 @@ export function readClocks(
 ): ClockReading {
   const [now, reports] = JSON.parse(String(value)) as [number, readonly number[] | null]
   const differenceMs = clockDifferenceOf(now, times)
-  if (Math.abs(differenceMs) <= CLOCK_REFUSE_MS) return { ...NO_DIFFERENCE, differenceMs }
-  const countAgreeing = (clockMs: number) =>
-    (reports ?? []).filter((reportMs) => agrees(clockMs, reportMs)).length
-  const ofNode = countAgreeing(times.receivedMs)
-  const ofDatabase = countAgreeing(now)
+  if (Math.abs(differenceMs) <= CLOCK_WARN_MS) return { ...NO_DIFFERENCE, differenceMs }
+  const window = Math.abs(differenceMs) > CLOCK_REFUSE_MS ? FAR : NEAR
+  const countAgreeing = (clockMs: number, otherMs: number) =>
+    (reports ?? []).filter(
+      (reportMs) => agrees(clockMs, reportMs, window) && !agrees(otherMs, reportMs, window),
+    ).length
+  const ofNode = countAgreeing(times.receivedMs, now)
+  const ofDatabase = countAgreeing(now, times.receivedMs)
   if (ofNode === ofDatabase) return { ...NO_DIFFERENCE, differenceMs }
   return {
     differenceMs,
@@ -57,12 +60,20 @@ export function readClocks(
   }
 }
 
-/**
- * Whether a node that runs has the time of this clock: it has reported by its own one within three
- * intervals. Of two clocks that differ by more than a minute, it agrees with one at most.
- */
-const agrees = (clockMs: number, reportMs: number): boolean =>
-  clockMs - reportMs < GONE_AFTER_MS && reportMs - clockMs <= HEARTBEAT_MS
+interface ReportWindow {
+  /** The age of the last report of a node that runs. */
+  readonly ageMs: number
+  readonly aheadMs: number
+}
+
+/** Of two clocks that differ by more than a minute, a report agrees with one at most. */
+const FAR: ReportWindow = { ageMs: GONE_AFTER_MS, aheadMs: HEARTBEAT_MS }
+/** Of clocks that differ by less, a report that came in time agrees with one, or with both. */
+const NEAR: ReportWindow = { ageMs: SIGN_MS + CLOCK_WARN_MS, aheadMs: CLOCK_WARN_MS }
+
+/** Whether a node that runs has the time of this clock: it has reported by its own one. */
+const agrees = (clockMs: number, reportMs: number, { ageMs, aheadMs }: ReportWindow): boolean =>
+  clockMs - reportMs < ageMs && reportMs - clockMs <= aheadMs
 
 /**
  * Returns how far the clock of the database is ahead of that of the node, at least: the duration of
@@ -97,7 +108,9 @@ export function describeClocks({
   }
   const direction = differenceMs < 0 ? 'ahead of' : 'behind'
   const difference = `The clock of this node is ${amount} ${direction} the database's`
-  if (wrong === undefined) return `${difference}. Synchronise both, ${CURE}`
+  if (wrong === undefined) {
+    return `${difference}, and no other node shows which is wrong. Synchronise both, ${CURE}`
+  }
   const verb = witnesses === 1 ? 'agrees' : 'agree'
   return `${difference}, with which ${others} ${verb}. Synchronise this node, ${CURE}`
 }
