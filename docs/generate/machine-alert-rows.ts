@@ -34,6 +34,34 @@ export const machineAlerts: readonly Alert[] = [
     ],
   },
   {
+    name: 'GatehookInodesLow',
+    when: 'less than 2 % of the inodes of the disk are free for 10 min (SQLite)',
+    expr: 'gatehook_disk_free_inodes / gatehook_disk_inodes < 0.02',
+    for: '10m',
+    severity: 'ticket',
+    summary: 'The disk of the database has few inodes left; without one, no file can be created.',
+    runbook: 'The disk has no inode left',
+    fires: {
+      title: 'a hundredth',
+      series: {
+        [`gatehook_disk_free_inodes{${A}}`]: '10x20',
+        [`gatehook_disk_inodes{${A}}`]: '1000x20',
+      },
+      minute: 15,
+      labels: node,
+    },
+    silent: [
+      {
+        title: 'half',
+        series: {
+          [`gatehook_disk_free_inodes{${A}}`]: '500x20',
+          [`gatehook_disk_inodes{${A}}`]: '1000x20',
+        },
+        minute: 15,
+      },
+    ],
+  },
+  {
     name: 'GatehookCertificateEnds',
     when: 'the certificate ends in less than 14 days',
     expr: 'gatehook_certificate_end_timestamp_seconds - time() < 14 * 86400',

@@ -15,6 +15,7 @@ import {
   primaryCheck,
   writeCheck,
 } from '../operate/system/health.ts'
+import { createInodeCheck } from '../operate/system/inodes.ts'
 import { createLockHolders, type LockHolders } from '../operate/system/lock-holders.ts'
 import { createLogOutput } from '../operate/system/log-output.ts'
 import { certificateWarning } from '../operate/system/machine-facts.ts'
@@ -26,6 +27,7 @@ import { readinessMetrics } from '../operate/system/readiness-metrics.ts'
 import { createRoundTrip } from '../operate/system/round-trip.ts'
 import { createTlsFileCheck } from '../operate/system/tls-files.ts'
 import { tlsFilesOf } from '../platform/config/config.ts'
+import { dataFolder } from '../platform/config/environment.ts'
 import type { Metric } from '../platform/telemetry/metric.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
@@ -76,6 +78,7 @@ export function assembleReadiness(
   const logOutput = createLogOutput(outputState)
   const passwords = createPasswordHashes(hashPace)
   const openFiles = createOpenFileCheck({ clock, log })
+  const inodes = createInodeCheck({ folder: dataFolder(config), clock, log })
   const tlsFiles = createTlsFileCheck(tlsFilesOf(config), clock)
   const nodeWarnings = {
     clock: clockDifference.warning,
@@ -87,6 +90,7 @@ export function assembleReadiness(
     passwords: passwords.warning,
     tls_files: tlsFiles.warning,
     open_files: openFiles.warning,
+    inodes: inodes.warning,
   }
   const read = {
     database: databaseCheck(db),
@@ -136,7 +140,7 @@ export function assembleReadiness(
       roundTrip.metric,
       unawaitedMetric,
       tlsFiles.metric,
-      ...[logOutput, passwords, openFiles].flatMap(({ metrics }) => metrics),
+      ...[logOutput, passwords, openFiles, inodes].flatMap(({ metrics }) => metrics),
       ...readinessMetrics(readiness),
     ],
   }

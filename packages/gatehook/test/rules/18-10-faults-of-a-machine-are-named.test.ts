@@ -12,6 +12,7 @@ import { eachService } from '../../../../test/rig/service.ts'
 import { createHashPace, HASH_PATIENCE_MS, hashPace } from '../../src/identity/people/hash-pace.ts'
 import type { Log } from '../../src/kernel/log.ts'
 import { createOutputState, outputState } from '../../src/kernel/output-state.ts'
+import { createInodeCheck, readInodes } from '../../src/operate/system/inodes.ts'
 import { createLogOutput } from '../../src/operate/system/log-output.ts'
 import { createOpenFileCheck, readOpenFiles } from '../../src/operate/system/open-files.ts'
 import { createPasswordHashes } from '../../src/operate/system/password-hashes.ts'
@@ -114,6 +115,41 @@ for (const [name, [breakFiles, sentence]] of Object.entries(tlsFaults)) {
     assert.deepEqual(await readAll([metric]), [['gatehook_tls_files_invalid', 0]])
   })
 }
+
+test('a disk with few inodes is named with its folder, until it has more', async () => {
+  const state = { ms: 0, free: 100 }
+  const lines: unknown[] = []
+  const { warning, metrics } = createInodeCheck({
+    folder: '/data',
+    clock: { elapsedMs: () => state.ms },
+    log: { warn: (line: unknown) => lines.push(line) } as unknown as Log,
+    read: () => ({ free: state.free, total: 4_000 }),
+  })
+  const pass = (free: number) => {
+    Object.assign(state, { free, ms: state.ms + 5_000 })
+    return warning()
+  }
+  assert.equal(await warning(), undefined)
+  const named = await pass(99)
+  assert.ok(typeof named === 'object')
+  assert.match(named.detail, /^The disk of \/data has 99 of its 4000 inodes left \(df -i\): /)
+  assert.doesNotMatch(named.message, /\/data/, 'a path is for operators')
+  assert.deepEqual(await pass(0), { ...named, detail: named.detail.replace('99', '0') })
+  assert.deepEqual(lines, [named.detail], 'the log has it once')
+  assert.deepEqual(await readAll(metrics), [
+    ['gatehook_disk_free_inodes', 0],
+    ['gatehook_disk_inodes', 4_000],
+  ])
+  assert.equal(await pass(100), undefined)
+})
+
+test('inodes of a folder are read, and unreadable ones are absent', (t) => {
+  const folder = emptyFolder(t)
+  const inodes = readInodes(folder)
+  if (inodes) assert.ok(inodes.free > 0 && inodes.free <= inodes.total)
+  assert.equal(readInodes(join(folder, 'none')), undefined)
+  assert.equal(readInodes(undefined), undefined)
+})
 
 test('password hashes that wait for the CPU are named, with those that have it', async () => {
   const meters = { ms: 0, cpu: 0 }
