@@ -11,6 +11,8 @@ import { openService } from '../../../../test/rig/service.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { createMonitoringFile } from '../../src/operate/monitoring/file.ts'
+import type { FilePace } from '../../src/operate/monitoring/file-pace.ts'
+import { FileThread } from '../../src/operate/monitoring/file-thread.ts'
 import { countRequests } from '../../src/operate/monitoring/store.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { serving } from '../cli/process.ts'
@@ -57,6 +59,31 @@ test('a failed statement is rejected and rolls its transaction back', async (t) 
   await assert.rejects(file.write([insert, sql`INSERT INTO nothing VALUES (1)`]))
   assert.deepEqual(await file.all(sql`SELECT at FROM gh_monitoring_volume`), [])
   assert.equal(file.figures().failures.failed, 1)
+})
+
+test('a thread of another priority replaces the former one, and no command is lost', async (t) => {
+  const file = join(emptyFolder(t), 'a.db')
+  const state = { isStarved: false }
+  const pace: FilePace = {
+    isStarved: () => state.isStarved,
+    begin: () => ({ noteSlow() {}, end() {} }),
+  }
+  const thread = new FileThread({ file, tables: 'CREATE TABLE t (a)' }, quietLog, pace)
+  onEnd(t, () => thread.end())
+  const insert = JSON.stringify([{ sql: 'INSERT INTO t VALUES (1)', values: [] }])
+  for (const isStarved of [false, true, false]) {
+    const before = thread.send({ write: insert })
+    state.isStarved = isStarved
+    await Promise.all([before, thread.send({ write: insert }), thread.send({ write: insert })])
+  }
+  const statement = { sql: 'SELECT count(*) FROM t', values: [] }
+  assert.deepEqual(await thread.send({ rows: 'arrays', statement }), [[9]])
+  state.isStarved = true
+  const last = thread.send({ write: insert })
+  await thread.end()
+  await last
+  assert.equal(thread.isAwake, false)
+  assert.deepEqual(thread.figures().failures, { corrupt: 0, locked: 0, failed: 0 })
 })
 
 test('requests are served while another process locks the file', async (t) => {

@@ -13,6 +13,11 @@ export interface FileThreadData {
   readonly tables: string
 }
 
+/** The data of a thread of low or normal priority. */
+export interface FileWorkerData extends FileThreadData {
+  readonly isLow: boolean
+}
+
 export type FileCommand =
   /** `write` is the JSON of `FileStatement[]`: a clone of its values takes four times as long. */
   | { readonly no: number; readonly write: string }

@@ -12,8 +12,8 @@ import type {
   FileCommand,
   FileResult,
   FileStatement,
-  FileThreadData,
   FileTrouble,
+  FileWorkerData,
 } from './file-protocol.ts'
 
 /** The version of the tables; a file with another version is renamed, too. */
@@ -21,7 +21,7 @@ const TABLES_VERSION = 2
 const CACHE_KIB = 1024
 const CHECKPOINT_PAGES = 2048
 
-const { file, tables } = workerData as FileThreadData
+const { file, tables, isLow } = workerData as FileWorkerData
 const port = parentPort!
 const post = (result: FileResult) => port.postMessage(result)
 let connection: Connection | undefined
@@ -103,7 +103,7 @@ function performOnSoundFile(command: FileCommand): unknown {
 const troubleOf = (error: unknown): FileTrouble =>
   isBusy(error) ? 'locked' : isDamaged(error) ? 'corrupt' : 'failed'
 
-lowerThreadPriority()
+if (isLow) lowerThreadPriority()
 port.on('message', (command: FileCommand) => {
   const { no } = command
   try {
