@@ -8,6 +8,7 @@ import type { ApiResource } from './api-resources.ts'
 import type { ObjectForms } from './own-event.ts'
 import type { CreateOwnLog } from './own-words.ts'
 import type { ReachRule } from './ownership.ts'
+import type { ReadTurns } from './read-turns.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import type { ResourceRows } from './rows.ts'
 import type { ServiceDefinition } from './service.ts'
@@ -44,6 +45,7 @@ export interface Catalog {
   readObject(type: string, object: unknown, version: string | undefined): string
   readonly enqueue: EnqueueOwnJob
   readonly ownLog: CreateOwnLog
+  readonly readTurns: ReadTurns
 }
 
 /** A job that own code enqueues. */

@@ -18,6 +18,7 @@ import { createOwnEnqueue } from './job-input.ts'
 import { createObjectForms } from './own-event.ts'
 import { createOwnLogs } from './own-words.ts'
 import { createReachRule } from './ownership.ts'
+import { createReadTurns } from './read-turns.ts'
 import { createRows, type RowCredentials } from './rows.ts'
 import { createRuleRunner } from './rule-runner.ts'
 import type { ServiceDefinition } from './service.ts'
@@ -110,6 +111,7 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
       objectForms.get(type)?.read(object, version) ?? JSON.stringify(object),
     enqueue,
     ownLog,
+    readTurns: createReadTurns(),
   }
   return catalog
 }

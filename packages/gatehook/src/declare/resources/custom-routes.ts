@@ -67,7 +67,7 @@ function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefi
       version: call.version!,
       params: call.params,
       ...request,
-      read: createServiceReader(catalog, reach, deps.db, views),
+      read: createServiceReader(catalog, principal, reach, deps.db, views),
       show: views.show,
     }
     if (route.method === 'GET') {

@@ -217,7 +217,7 @@ function createAccess(
   const actor = { kind: 'system', id: `job ${subject}` } as const
   const reach: ReachOf = () => ({ scope, owner: undefined, principal })
   return {
-    read: createServiceReader(catalog, reach, db, views),
+    read: createServiceReader(catalog, principal, reach, db, views),
     step: writing.step,
     write: calls.track('write', async (name: string | TxCode, code?: TxCode) => {
       const access = { principal, actor, reach, record, views }

@@ -101,10 +101,21 @@ function tablesInReach({ entries, service, database }: Catalog, reach: ReachOf):
 
 type Register = Pick<RowViews, 'register'>
 
-/** Creates the `ServiceReader` of a handler. A rejected read that no code awaits is no event. */
-export function createServiceReader(catalog: Catalog, reach: ReachOf, db: Reader, views: Register) {
+/**
+ * Creates the `ServiceReader` of a handler, whose reads take turns. A rejected read that no code
+ * awaits is no event.
+ */
+export function createServiceReader(
+  catalog: Catalog,
+  { scope }: Principal,
+  reach: ReachOf,
+  db: Reader,
+  views: Register,
+) {
   const { sql, ...reads } = readerOf(catalog, reach, db, views)
-  return { ...mapWords(reads, handled), sql: mapWords(sql, handled) }
+  const takeTurn = catalog.readTurns.open(scope)
+  const inTurn = (word: Word) => handled((...given) => takeTurn(() => word(...given)))
+  return { ...mapWords(reads, inTurn), sql: mapWords(sql, inTurn) }
 }
 
 function readerOf(catalog: Catalog, reach: ReachOf, sql: Reader, { register }: Register) {
@@ -158,7 +169,7 @@ export async function withServiceTx<T>(
   sql: Tx,
   code: (tx: OwnTx, words: AwaitedWords) => T | Promise<T>,
 ): Promise<T> {
-  const turns = new WordTurns(sql)
+  const turns = new WordTurns(sql, catalog.readTurns.open(deps.principal.scope))
   return turns.run((words) => code(createServiceTx(catalog, deps, sql, turns), words))
 }
 

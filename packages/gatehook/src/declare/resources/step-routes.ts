@@ -137,7 +137,7 @@ function accessOf(
   const reach = callersReach(principal)
   const access = { principal, actor: actorOf(call), reach, record, views }
   const { group: customer, caller } = ownerOfPrincipal(principal)
-  const reader = createServiceReader(catalog, reach, db, views)
+  const reader = createServiceReader(catalog, principal, reach, db, views)
   return {
     step: own.step,
     read: (name: string, code: (read: unknown) => unknown) => own.read(name, () => code(reader)),

@@ -10,6 +10,7 @@ import type { Tx } from '../../platform/storage/database.ts'
 import { mayChange } from '../../platform/storage/sql.ts'
 import { type AwaitedWords, createAwaitedWords, isRead, type Word } from './awaited-words.ts'
 import { OwnStatement } from './own-sql.ts'
+import type { TakeReadTurn } from './read-turns.ts'
 
 type Task<T> = () => Promise<T>
 
@@ -19,9 +20,14 @@ const endOf = (running: Promise<unknown>): Promise<void> => running.then(ignore,
 /** The words of some code: of a whole transaction, or of one `tx.sql.attempt(…)` in it. */
 class CodeTurns {
   readonly words = createAwaitedWords()
+  readonly #takeReadTurn: TakeReadTurn
   #changes: Promise<void> = Promise.resolve()
   #reads: Promise<void> = Promise.resolve()
   #state: 'runs' | 'done' | 'failed' = 'runs'
+
+  constructor(takeReadTurn: TakeReadTurn) {
+    this.#takeReadTurn = takeReadTurn
+  }
 
   /** Whether the code has ended without an error. */
   get isDone(): boolean {
@@ -30,7 +36,8 @@ class CodeTurns {
 
   /** Runs reads beside each other, after the changes that were begun before. */
   read<T>(task: Task<T>): Promise<T> {
-    const running = this.#changes.then(() => this.#begin(task))
+    const changes = this.#changes
+    const running = this.#takeReadTurn(() => changes.then(() => this.#begin(task)))
     this.#reads = endOf(Promise.all([this.#reads, endOf(running)]))
     return running
   }
@@ -76,12 +83,15 @@ const attempt = new AsyncLocalStorage<Attempt>()
 /** The words of one handle of a transaction. Code that a word runs has a handle of its own. */
 export class WordTurns {
   readonly #tx: Tx
-  readonly #outermost = new CodeTurns()
+  readonly #takeReadTurn: TakeReadTurn
+  readonly #outermost: CodeTurns
   /** The failure of a change that had begun, unless a savepoint has undone it. */
   #partial: { readonly error: unknown } | undefined
 
-  constructor(tx: Tx) {
+  constructor(tx: Tx, takeReadTurn: TakeReadTurn) {
     this.#tx = tx
+    this.#takeReadTurn = takeReadTurn
+    this.#outermost = new CodeTurns(takeReadTurn)
   }
 
   /** Returns a word that runs in its turn, and that the code around a call has to await. */
@@ -117,7 +127,7 @@ export class WordTurns {
       const outer = this.#current()
       const run = async () => {
         const partial = this.#partial
-        const turns = new CodeTurns()
+        const turns = new CodeTurns(this.#takeReadTurn)
         const code = () => attempt.run({ words: this, turns }, async () => change())
         try {
           return await setSavepoint(() => turns.run(code))

@@ -1,0 +1,120 @@
+/** §11.5: the reads of own code take turns, however many of them a request begins at once. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { scopeOf } from '../../kernel/principal.ts'
+import { createReadTurns } from './read-turns.ts'
+
+const microtasks = async () => {
+  for (let n = 0; n < 20; n++) await undefined
+}
+
+/** Reads that end when `endAll` is called, and turns of the event loop that `nextTurn` begins. */
+function stage() {
+  let after: (() => void)[] = []
+  const turns = createReadTurns((next) => after.push(next))
+  const begun: string[] = []
+  let open: (() => void)[] = []
+  const opener = (customer: number) => {
+    const take = turns.open(scopeOf(customer, 'live'))
+    return (name: string) =>
+      take(() => {
+        begun.push(name)
+        return new Promise<void>((end) => open.push(end))
+      })
+  }
+  return {
+    begun,
+    opener,
+    async endAll() {
+      const ends = open
+      open = []
+      for (const end of ends) end()
+      await microtasks()
+    },
+    async nextTurn() {
+      const next = after
+      after = []
+      for (const call of next) call()
+      await microtasks()
+      return next.length
+    },
+  }
+}
+
+const names = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => prefix + n)
+
+test('16 reads of own code begin in one turn of the event loop', async () => {
+  const { begun, opener, endAll, nextTurn } = stage()
+  const read = opener(1)
+  const all = names('a', 100).map(read)
+  await microtasks()
+  assert.deepEqual(begun, names('a', 16))
+  await endAll()
+  assert.equal(begun.length, 16, 'reads that end begin no others before the next turn')
+  await nextTurn()
+  assert.equal(begun.length, 32)
+  while (begun.length < 100) {
+    await endAll()
+    await nextTurn()
+  }
+  await endAll()
+  await Promise.all(all)
+  assert.deepEqual(begun, names('a', 100), 'in the order of the code')
+  await nextTurn()
+  assert.equal(await nextTurn(), 0, 'an idle process has no turns')
+})
+
+test('64 reads of one handler run beside each other', async () => {
+  const { begun, opener, endAll, nextTurn } = stage()
+  const read = opener(1)
+  const all = names('a', 100).map(read)
+  for (let n = 0; n < 10; n++) await nextTurn()
+  assert.equal(begun.length, 64)
+  while (begun.length < 100) {
+    await endAll()
+    await nextTurn()
+  }
+  await endAll()
+  await Promise.all(all)
+})
+
+test('customers take turns, and so do the handlers of a customer', async () => {
+  const { begun, opener, endAll, nextTurn } = stage()
+  const reads = [names('a', 40).map(opener(1)), names('b', 40).map(opener(1))]
+  await microtasks()
+  reads.push(names('c', 8).map(opener(2)))
+  await nextTurn()
+  const second = begun.slice(16)
+  assert.deepEqual(
+    second,
+    ['a16', 'c0', 'b0', 'c1', 'a17', 'c2', 'b1', 'c3'].concat([
+      'a18',
+      'c4',
+      'b2',
+      'c5',
+      'a19',
+      'c6',
+      'b3',
+      'c7',
+    ]),
+  )
+  for (let n = 0; n < 20; n++) {
+    await endAll()
+    await nextTurn()
+  }
+  await Promise.all(reads.flat())
+})
+
+test('a read that fails gives its place to the next one', async () => {
+  const turns = createReadTurns((next) => setImmediate(next))
+  const take = turns.open(scopeOf(1, 'live'))
+  const results = await Promise.allSettled(
+    Array.from({ length: 200 }, (_, n) =>
+      take(async () => {
+        if (n % 2 === 0) throw new Error('no')
+        return n
+      }),
+    ),
+  )
+  assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 100)
+})
