@@ -4,6 +4,8 @@ import { test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { databases } from '../../../../test/rig/databases.ts'
 import { purgeUnusedClients } from '../../src/identity/oauth/client-registration.ts'
+import { deleteNeverUsed, recordUse } from '../../src/identity/oauth/client-store.ts'
+import type { Database, Statement } from '../../src/platform/storage/database.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { signIn } from '../oauth/document-host.ts'
 import {
@@ -240,6 +242,25 @@ test('an address registers 10 clients an hour; unused ones end after 90 days', a
     left.map(({ client_id }: { client_id: string }) => client_id),
     [second],
   )
+})
+
+test('a client that gets tokens after the purge has listed it stays', async (t) => {
+  const { anonymous, app } = await openOauthFixture(t, 'sqlite', open)
+  const { client_id: id } = (await anonymous.post(PATH, METADATA)).body
+  const later = Date.now() + 91 * 86_400_000
+  const db = {
+    ...app.db,
+    all: async (statement: Statement) => {
+      const rows = await app.db.all(statement)
+      await app.db.write((tx) => recordUse(tx, id, later))
+      return rows
+    },
+  } as Database
+  assert.equal(await purgeUnusedClients(db, later), 0)
+  const statement = sql`SELECT client_id FROM gh_clients WHERE client_id = ${id}`
+  assert.deepEqual(await app.db.all(statement), [{ client_id: id }])
+  assert.equal(await app.db.write((tx) => deleteNeverUsed(tx, id)), false)
+  assert.equal(await purgeUnusedClients(app.db, later + 91 * 86_400_000), 1)
 })
 
 test('addresses together register 1,000 clients an hour', async (t) => {

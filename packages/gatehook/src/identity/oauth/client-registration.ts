@@ -32,7 +32,6 @@ import {
   readClientMetadata,
 } from './client-metadata.ts'
 import * as store from './client-store.ts'
-import { deleteConsentsAtClient } from './consent-store.ts'
 import { NO_STORE, OauthError, respondWithErrors } from './oauth-error.ts'
 import { oauthOperations } from './operations.ts'
 import { displayHost } from './redirect-uri.ts'
@@ -201,7 +200,7 @@ async function makeSpace(tx: Tx, owner: Principal | undefined): Promise<void> {
   } else {
     if ((await store.countRegistered(tx)) < MAX_OPEN_CLIENTS) return
     const oldest = await store.findOldestUnused(tx)
-    if (oldest) return store.deleteClientRow(tx, oldest.client_id)
+    if (oldest && (await store.deleteNeverUsed(tx, oldest.client_id))) return
   }
   throw new Failure('limit_reached', 'No further client can be registered.')
 }
@@ -209,11 +208,9 @@ async function makeSpace(tx: Tx, owner: Principal | undefined): Promise<void> {
 /** Deletes clients without customer that were not used for 90 days. Returns their number. */
 export async function purgeUnusedClients(db: Database, now: number): Promise<number> {
   const rows = await store.listUnused(db, now, PURGED_AT_ONCE)
+  let purgedCount = 0
   for (const { client_id: id } of rows) {
-    await db.write(async (tx) => {
-      await deleteConsentsAtClient(tx, id)
-      await store.deleteClientRow(tx, id)
-    })
+    if (await db.write((tx) => store.deleteUnused(tx, id, now))) purgedCount++
   }
-  return rows.length
+  return purgedCount
 }

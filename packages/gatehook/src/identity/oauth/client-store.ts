@@ -4,11 +4,19 @@ import { selectTargets } from '../../history/audit/reader.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { requireOne } from '../../platform/storage/discarded-rows.ts'
-import { insertInto, join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
+import {
+  insertInto,
+  join,
+  prepareStatement,
+  raw,
+  type Sql,
+  sql,
+} from '../../platform/storage/sql.ts'
 import { customerOf, selectOfCustomer } from '../access/customer-reader.ts'
 import type { CreatedCredential } from '../access/key-reader.ts'
 import type { IdTokenAlgorithm } from '../tokens/id-token.ts'
 import type { ClientSource, OauthClient } from './client.ts'
+import { deleteConsentsAtClient } from './consent-store.ts'
 import { readIssuerNames } from './issuer-store.ts'
 import type { ClientKeys } from './key-set.ts'
 import { matchesRedirectUri } from './redirect-uri.ts'
@@ -145,19 +153,40 @@ export async function countRegistered(from: Reader): Promise<number> {
 export const recordUse = (tx: Tx, id: string, now: number) =>
   tx.run(sql`UPDATE gh_clients SET used_at = ${now} WHERE client_id = ${id}`)
 
+/** A registered client that no person has used. */
+const NEVER_USED = raw(`${REGISTERED} AND used_at IS NULL`)
+const unusedSince = (ms: number) =>
+  sql`${raw(REGISTERED)} AND COALESCE(used_at, created_at) < ${ms}`
+
 /** Returns the oldest registered client that no person has used; undefined if all were used. */
 export const findOldestUnused = (from: Reader) =>
   from.get<{ client_id: string }>(sql`SELECT client_id FROM gh_clients
-    WHERE ${raw(REGISTERED)} AND used_at IS NULL ORDER BY created_at, client_id LIMIT 1`)
+    WHERE ${NEVER_USED} ORDER BY created_at, client_id LIMIT 1`)
 
 /** Lists registered clients that were not used for 90 days. */
 export const listUnused = (from: Reader, now: number, limit: number) =>
   from.all<{ client_id: string }>(sql`SELECT client_id FROM gh_clients
-    WHERE ${raw(REGISTERED)} AND COALESCE(used_at, created_at) < ${now - UNUSED_MS}
-    ORDER BY client_id LIMIT ${limit}`)
+    WHERE ${unusedSince(now - UNUSED_MS)} ORDER BY client_id LIMIT ${limit}`)
+
+/** Deletes a registered client; false: a person has used it meanwhile. */
+export const deleteNeverUsed = (tx: Tx, id: string): Promise<boolean> =>
+  deleteClientWhere(tx, id, NEVER_USED)
+
+/** Deletes a registered client; false: it was used within 90 days. */
+export const deleteUnused = (tx: Tx, id: string, now: number): Promise<boolean> =>
+  deleteClientWhere(tx, id, unusedSince(now - UNUSED_MS))
+
+/** Deletes a client with its consents. Returns false if the condition does not hold any more. */
+async function deleteClientWhere(tx: Tx, id: string, condition: Sql): Promise<boolean> {
+  const client = sql`SELECT client_id FROM gh_clients WHERE client_id = ${id} AND ${condition}`
+  if (!(await tx.lock(client))) return false
+  await deleteConsentsAtClient(tx, id)
+  await deleteClientRow(tx, id)
+  return true
+}
 
 /** Deletes the row of a client; its id is random and never returns. */
-export async function deleteClientRow(tx: Tx, id: string): Promise<void> {
+async function deleteClientRow(tx: Tx, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM gh_client_secrets WHERE client_id = ${id}`)
   await tx.run(sql`DELETE FROM gh_clients WHERE client_id = ${id}`)
 }
