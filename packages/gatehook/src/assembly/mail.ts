@@ -5,7 +5,7 @@ import { mailFolder } from '../platform/config/environment.ts'
 import { MAIL_KINDS, policyOf } from '../platform/jobs/job.ts'
 import type { JobQueue } from '../platform/jobs/queue.ts'
 import { createFileTransport } from '../platform/mail/file-transport.ts'
-import { createMailer, type MailTemplates } from '../platform/mail/mailer.ts'
+import { createMailer, type MailerDeps } from '../platform/mail/mailer.ts'
 import type { Component, Foundation } from './foundation.ts'
 import { createJobLane } from './job-lane.ts'
 
@@ -22,12 +22,14 @@ export function assembleMail(
   foundation: Foundation,
   { mail }: Pick<ServiceDefinition, 'mail'>,
   queue: JobQueue,
-  templates: MailTemplates,
+  { templates, mayStillMail }: Pick<MailerDeps, 'templates' | 'mayStillMail'>,
 ): MailModule {
   const { config, db, clock } = foundation
   const transport = mail?.transport ?? createFileTransport(mailFolder(config))
   const from = mail?.from ?? FILE_SENDER
-  const { handlers, sentCount } = createMailer({ db, clock, transport, from, templates })
+  const { handlers, sentCount } = createMailer({
+    ...{ db, clock, transport, from, templates, mayStillMail },
+  })
   const lanes = MAIL_KINDS.map((kind) =>
     createJobLane(foundation, {
       lane: policyOf(kind).lane,

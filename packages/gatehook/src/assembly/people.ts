@@ -11,6 +11,7 @@ import type { Identify } from '../identity/access/authenticate.ts'
 import { createConsoleSessions } from '../identity/people/console-session.ts'
 import { createCredentialSync } from '../identity/people/credential-sync.ts'
 import { createDevices, type Devices } from '../identity/people/devices.ts'
+import { mayStillAdminister } from '../identity/people/operator-access.ts'
 import { invitationTemplates } from '../identity/people/operator-invitation.ts'
 import {
   createOperatorOpenid,
@@ -153,8 +154,11 @@ export function assemblePeople(
     identifyOr: (next) => portal.identifyOr(consoleSessions.identifyOr(next)),
   }
   const mail = assembleMail(foundation, service, queue, {
-    ...people.mailTemplates,
-    ...invitationTemplates({ admin, service: service.name, publicUrl }),
+    templates: {
+      ...people.mailTemplates,
+      ...invitationTemplates({ admin, service: service.name, publicUrl }),
+    },
+    mayStillMail: (tx, maker) => mayStillAdminister(tx, maker, clock.now()),
   })
   return { people, sessions, hasher, devices, mail }
 }

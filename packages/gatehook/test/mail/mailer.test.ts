@@ -48,6 +48,7 @@ function openMail(db: Database) {
       transport: { send: (message) => send(message) },
       from: 'no-reply@example.com',
       templates,
+      mayStillMail: async () => true,
     })
     const findCustomer = async () => ({ id: 'default', deleting_since: null })
     const common = { db, clock, random, log: quietLog, findCustomer, enqueue: enqueueJob }

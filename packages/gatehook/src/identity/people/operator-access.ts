@@ -2,10 +2,12 @@
  * Opens and ends the access of an operator: sessions and links of the console, and those of the
  * portal. Both lock the operator first, so that of two at once one sees the other.
  */
+import type { Actor } from '../../history/audit/actor.ts'
 import { Failure } from '../../kernel/failure.ts'
-import { hasRole, type Principal } from '../../kernel/principal.ts'
+import { hasRole, type Principal, type Scope } from '../../kernel/principal.ts'
 import type { Tx } from '../../platform/storage/database.ts'
-import type { Administration } from '../access/administration.ts'
+import { ADMIN_SCOPE, type Administration } from '../access/administration.ts'
+import { holdKeyScopes } from '../access/key-reader.ts'
 import * as store from './operator-store.ts'
 
 /** Locks an operator who opens something. Throws the failure for one who is disabled or unknown. */
@@ -36,6 +38,25 @@ export async function lockActingOperator(
     throw lost()
   if (sessionId !== undefined && !(await store.hasSession(tx, sessionId))) throw lost()
   return subject
+}
+
+/**
+ * Whether the administrator who caused work that waits may still cause it: an operator or a key
+ * whose access ended has no later effects. The session of a first link has no operator, and the
+ * command line no rights that end.
+ */
+export async function mayStillAdminister(
+  tx: Tx,
+  { kind, id, scope }: Pick<Actor, 'scope' | 'id'> & { readonly kind: string },
+  now: number,
+): Promise<boolean> {
+  if (kind === 'operator') {
+    const row = await store.readOperatorById(tx, id)
+    return !row || (row.disabled === 0 && hasRole(row, 'administrator'))
+  }
+  if (kind !== 'key') return true
+  const scopes = await holdKeyScopes(tx, { scope: scope as Scope, id }, now)
+  return scopes !== undefined && (JSON.parse(scopes) as string[]).includes(ADMIN_SCOPE)
 }
 
 /**

@@ -44,6 +44,7 @@ export const inviteOperator = (
     await outbox.enqueue(tx, 'operator_link', {
       scope: undefined,
       payload: { email: row.email },
+      maker: actor,
     })
     await recordAudit(tx, { actor, action: 'operator.invite', target: row.id }, admin)
     return undefined
@@ -55,7 +56,6 @@ interface InvitationDeps {
   readonly publicUrl: () => string
 }
 
-/** Creates the mail with a link. */
 const nameOf = (service: string) => service.replace(/[\x00-\x1f\x7f]+/g, ' ').slice(0, 100)
 
 export const invitationTemplates = ({

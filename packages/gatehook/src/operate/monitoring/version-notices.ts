@@ -152,7 +152,7 @@ const sendNotice = (
       const byAddress = new Map(recipients.map((row) => [row.contact_email!, row]))
       for (const [to, { no }] of byAddress) {
         const payload = { to, subject, text }
-        await outbox.enqueue(tx, 'plain', { scope: scopeOf(no, 'live'), payload })
+        await outbox.enqueue(tx, 'plain', { scope: scopeOf(no, 'live'), payload, maker: actor })
       }
       const detail = { subject, customers: recipients.map(({ id }) => id) }
       await recordAudit(tx, { actor, action: 'version.notice', target: version, detail }, admin)

@@ -7,6 +7,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { type JobAttempt, type JobHandler, MAIL_KINDS } from '../jobs/job.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { checkMessage, isPermanentError, type MailContent, type MailTransport } from './message.ts'
+import type { MailMaker } from './outbox.ts'
 
 /** A mail with its recipient. */
 export interface AddressedMail extends MailContent {
@@ -33,12 +34,14 @@ const ATTEMPTS = 8
 const SEND_TIMEOUT_MS = 60_000
 const ERROR_MAX = 300
 
-interface MailerDeps {
+export interface MailerDeps {
   readonly db: Database
   readonly clock: Clock
   readonly transport: MailTransport
   readonly from: string
   readonly templates: MailTemplates
+  /** Whether the administrator who caused a mail may still do so. */
+  readonly mayStillMail: (tx: Tx, maker: MailMaker) => Promise<boolean>
 }
 
 export interface Mailer {
@@ -57,11 +60,15 @@ const describeMailError = (error: unknown): string =>
 /** The identifier of the message of a job. */
 const messageIdOf = (job: string): string => job.replace(/^job_/, 'mail_')
 
-export function createMailer({ db, clock, transport, from, templates }: MailerDeps): Mailer {
+export function createMailer(deps: MailerDeps): Mailer {
+  const { db, clock, transport, from, templates, mayStillMail } = deps
   let sent = 0
   const send = (template: MailTemplate) => async (attempt: JobAttempt) => {
-    const payload = JSON.parse(attempt.input)
-    const mail = await db.write((tx) => template(tx, payload, clock.now()))
+    const { maker, ...payload } = JSON.parse(attempt.input) as { maker?: MailMaker }
+    const mail = await db.write(async (tx) => {
+      if (maker && !(await mayStillMail(tx, maker))) return undefined
+      return template(tx, payload, clock.now())
+    })
     if (!mail) return
     const message = { id: messageIdOf(attempt.id), from, ...mail }
     checkMessage(message)

@@ -14,12 +14,22 @@ const WAITING_MAX = 10_000
 /** The size of a payload in characters. */
 const MAIL_PAYLOAD_MAX = 16_384
 
+/** The administrator who caused a mail. */
+export interface MailMaker {
+  readonly kind: string
+  readonly id: string
+  /** Customer and mode of a key. */
+  readonly scope?: number | undefined
+}
+
 /** A mail of a kind. */
 interface NewMail {
   /** The scope of its recipient; undefined for operators. */
   readonly scope: Scope | undefined
-  /** Contains no secret. */
+  /** Contains no secret, and no member `maker`. */
   readonly payload: object
+  /** Default: none; the server then verifies no rights. */
+  readonly maker?: MailMaker
   /** Default: `mail`. */
   readonly job?: MailKind
   /** Default: that of the transaction. */
@@ -34,8 +44,9 @@ export interface MailOutbox {
 }
 
 export const createMailOutbox = (enqueueJob: EnqueueJob): MailOutbox => ({
-  async enqueue(tx, kind, { scope, payload, job = 'mail', caller }) {
-    const input = JSON.stringify(payload)
+  async enqueue(tx, kind, { scope, payload, maker: from, job = 'mail', caller }) {
+    const maker = from && { kind: from.kind, id: from.id, scope: from.scope }
+    const input = JSON.stringify({ ...payload, maker })
     if (input.length > MAIL_PAYLOAD_MAX) throw new Failure('payload_too_large')
     await enqueueJob(tx, { kind: job, name: kind, scope, caller, input })
   },
