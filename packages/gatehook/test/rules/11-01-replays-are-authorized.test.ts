@@ -3,7 +3,9 @@
  * a field or a row that the caller has lost since.
  */
 import assert from 'node:assert/strict'
-import { eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
+import { test } from 'node:test'
+import { databases } from '../../../../test/rig/databases.ts'
+import { eachService, openService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
 import { createConsoleLink, createOperator } from '../../src/identity/people/operators.ts'
 import { basicOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
@@ -217,3 +219,59 @@ eachService(
   },
   { env: bank.env },
 )
+
+const margin = f.int().default(7)
+const limitedMargin = margin.visible('margins:read') as unknown as typeof margin
+
+const serviceWith = (field: typeof margin) => {
+  const bills = resource('bills', {
+    fields: { id: f.id(), name: f.string(), margin: field },
+    list: { filter: [], sort: [] },
+    access: { read: 'bills:read', create: 'bills:write', update: false, delete: false },
+    events: [],
+  })
+  return service({
+    name: 'bills',
+    versions: { v1: { released: '2025-01-01' } },
+    resources: [bills],
+  }).route({
+    method: 'POST',
+    path: '/copies',
+    scope: 'bills:write',
+    summary: 'Copy a bill',
+    output: bills,
+    status: 201,
+    handle: async ({ write }) => ({ body: await write((tx) => tx.create(bills, { name: 'c' })) }),
+  })
+}
+
+for (const { name } of databases) {
+  test(`a replay has no field that a later declaration limits [${name}]`, async (t) => {
+    const before = await openService(t, name, { service: serviceWith(margin) })
+    const scopes = ['bills:read', 'bills:write']
+    const key = await before.key({ scopes })
+    const send = (app: TestApp, key: string, path: string) =>
+      app.as(key).post(`/api/v1/${path}`, path === 'bills' ? { name: 'a' } : undefined, {
+        'idempotency-key': 'k1',
+      })
+    const first = await send(before, key, 'bills')
+    const copy = await send(before, key, 'copies')
+    assert.deepEqual([first.status, first.body.margin, copy.body.margin], [201, 7, 7], copy.text)
+    assert.deepEqual((await send(before, key, 'copies')).body, copy.body)
+    await before.app.close()
+    const limited = serviceWith(limitedMargin)
+    const after = await openService(t, name, { service: limited, url: before.url })
+    const replay = await send(after, key, 'bills')
+    const { margin: _, ...rest } = first.body
+    assert.deepEqual([replay.status, isReplay(replay), replay.body], [201, true, rest])
+    const rejected = await send(after, key, 'copies')
+    assert.deepEqual([rejected.status, rejected.body.error], [403, 'insufficient_scope'])
+    assert.equal((await after.as(key).get('/api/v1/bills')).body.data.length, 2)
+    const wide = await send(
+      after,
+      await after.key({ scopes: [...scopes, 'margins:read'] }),
+      'bills',
+    )
+    assert.equal(wide.body.margin, 7)
+  })
+}

@@ -3,6 +3,7 @@ import type { RenderObject } from '../../history/events/event.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
+import type { FieldLimits } from '../../protocol/idempotency/outcome.ts'
 import type { Collection } from '../../protocol/lists/collection.ts'
 import type { ApiResource } from './api-resources.ts'
 import type { ObjectForms } from './own-event.ts'
@@ -46,6 +47,7 @@ export interface Catalog {
   readonly enqueue: EnqueueOwnJob
   readonly ownLog: CreateOwnLog
   readonly readTurns: ReadTurns
+  readonly limits: FieldLimits
 }
 
 /** A job that own code enqueues. */

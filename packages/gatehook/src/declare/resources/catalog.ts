@@ -14,6 +14,7 @@ import type { TableState } from '../../platform/storage/table-state.ts'
 import { hasApi } from './api-resources.ts'
 import type { ApiEntry, Catalog, CatalogEntry } from './catalog-entry.ts'
 import { convertObject } from './event-object.ts'
+import { fieldLimitsOf } from './field-rights.ts'
 import { createOwnEnqueue } from './job-input.ts'
 import { createObjectForms } from './own-event.ts'
 import { createOwnLogs } from './own-words.ts'
@@ -112,6 +113,7 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
     enqueue,
     ownLog,
     readTurns: createReadTurns(),
+    limits: fieldLimitsOf(resources),
   }
   return catalog
 }

@@ -8,6 +8,7 @@ import type { Principal } from '../../kernel/principal.ts'
 import { EVENT_TEXT_MAX, exceedsEvents } from '../../protocol/fields/event-texts.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
+import type { FieldLimits } from '../../protocol/idempotency/outcome.ts'
 import type { Collection } from '../../protocol/lists/collection.ts'
 import type { ResourceDefinition } from './resource.ts'
 
@@ -41,6 +42,14 @@ export function scopesOfFields(
   const byName = Map.groupBy(limited, ({ name }) => name)
   return new Map([...byName].map(([name, all]) => [name, all.map(({ visibleTo }) => visibleTo)]))
 }
+
+/** Returns the limits of `.visible()`, of fields of the newest version. */
+export const fieldLimitsOf = (resources: readonly ResourceDefinition[]): FieldLimits =>
+  resources.flatMap(({ name: resource, fields }) =>
+    Object.entries(fields).flatMap(([name, { visibleTo }]) =>
+      visibleTo === undefined ? [] : [`${resource}.${name} ${visibleTo}`],
+    ),
+  )
 
 export const heldScopesOf = (
   scopes: readonly string[],

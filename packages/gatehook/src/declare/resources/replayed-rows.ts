@@ -1,5 +1,5 @@
 /**
- * Replays to a caller who has lost a scope since the first request (§11.1): the stored rows must be
+ * Replays to a caller who has lost rights since the first request (§11.1): the stored rows must be
  * within its reach, and have no field that it does not see.
  */
 

@@ -65,10 +65,11 @@ interface EndpointDeps extends ResourceDeps {
 }
 
 export function resourceEndpoints(catalog: Catalog, deps: ResourceDeps): Endpoint[] {
-  const { resources } = catalog.service
+  const { service, limits } = catalog
+  const { resources } = service
   return [...catalog.apiEntries.values()].flatMap((entry) => {
     const serializable = isSerializable(entry.definition, resources)
-    const options = { serializable, narrowReplay: narrowRows(entry) }
+    const options = { serializable, narrowReplay: narrowRows(entry), limits }
     const perform: Perform = (call, change, own) =>
       deps.perform(call, change, { ...options, ...own })
     const endpoints = endpointsOf(entry, { ...deps, perform, entries: catalog.apiEntries })

@@ -69,6 +69,7 @@ export function createStepAnswers(catalog: Catalog, deps: AnswerDeps): AnswerReq
   return (route) => {
     const readRequest = createRouteReader(catalog, route)
     const name = jobNameOf(route)
+    const { limits } = catalog
     const answer = async (call: Call, hash: string): Promise<Answer> => {
       let comparedJob: string | undefined
       for (const endMs = clock.elapsedMs() + WAIT_MS; ; ) {
@@ -78,7 +79,7 @@ export function createStepAnswers(catalog: Catalog, deps: AnswerDeps): AnswerReq
           if (job.id !== comparedJob) await requireSame(requests, job.id, call)
           comparedJob = job.id
           const stored = await requests.readResponse(job.id)
-          if (stored) return replayOutcome(call, db, stored)
+          if (stored) return replayOutcome(call, db, stored, { limits })
           if (job.state !== 'waiting' && job.state !== 'running')
             throw await ofEnded(db, clock, job)
           const isWaiting = job.state === 'waiting'
@@ -90,7 +91,7 @@ export function createStepAnswers(catalog: Catalog, deps: AnswerDeps): AnswerReq
           const stored = await requests.readResponse(begun.id)
           if (!stored) throw await ofUnfinished(db, clock, hash)
           // The attempt had the rights of the first request; this caller may have lost some.
-          return isLive ? replayOutcome(call, db, stored) : answerOf(stored)
+          return isLive ? replayOutcome(call, db, stored, { limits }) : answerOf(stored)
         }
         if (clock.elapsedMs() >= endMs) throw inProgress()
         const ended = job && lane.endOf(job.no)

@@ -85,7 +85,7 @@ export function createRequestJob(
         return encode(await inCallersTerms({ chain }, run), views)
       })
       own.steps.throwIfEnded()
-      const stored: StoredOutcome = { ...outcome, ...rightsOf(principal) }
+      const stored: StoredOutcome = { ...outcome, ...rightsOf(principal, catalog.limits) }
       await own.steps.storeResponse(writeOutcome(stored))
     },
   }

@@ -5,10 +5,13 @@ import type { Reader } from '../../platform/storage/database.ts'
 import type { Answer, Call } from '../http/call.ts'
 
 /**
- * Returns the part of a stored response that its caller may read after the loss of a scope. Throws
+ * Returns the part of a stored response that its caller may read after the loss of rights. Throws
  * a failure if the caller may not read the response.
  */
 export type NarrowReplay = (call: Call, from: Reader, answer: Answer) => Promise<Answer>
+
+/** The limits of fields in responses, each a field and its scope: `orders.margin margins:read`. */
+export type FieldLimits = readonly string[]
 
 /** The response to a request, or the failure that was its response. */
 export type RequestOutcome =
@@ -23,11 +26,17 @@ interface CallerRights {
   readonly scopes: readonly string[]
   /** The role of an operator, also of one who acts for a customer. */
   readonly role?: Role
+  /** The limits of the declaration that wrote the response. */
+  readonly limits?: FieldLimits
 }
 
-export function rightsOf(principal: Principal): CallerRights {
+export function rightsOf(principal: Principal, limits: FieldLimits = []): CallerRights {
   const { role } = principal.caller ?? principal
-  return { scopes: [...principal.scopes], ...(role && { role }) }
+  return {
+    scopes: [...principal.scopes],
+    ...(role && { role }),
+    ...(limits.length > 0 && { limits }),
+  }
 }
 
 /** The stored outcome, with the permissions that the caller held. */
@@ -56,15 +65,23 @@ function requireStoredRole({ role }: StoredOutcome, call: Call): void {
   throw new Failure('insufficient_role', message)
 }
 
-/** Returns a scope that the caller lacks now; `admin` implies every scope (§13). */
-const lostScope = ({ scopes }: StoredOutcome, { principal }: Call): string | undefined =>
-  principal!.scopes.has('admin') ? undefined : scopes.find((name) => !principal!.scopes.has(name))
+/**
+ * Whether the caller lacks a scope that it had, or that a later declaration requires for a field;
+ * `admin` implies every scope (§13).
+ */
+function hasLostRights(stored: StoredOutcome, { principal }: Call, limits: FieldLimits): boolean {
+  const lacks = (scope: string) => !principal!.scopes.has(scope)
+  const isAdded = (limit: string) => !stored.limits?.includes(limit)
+  const addedScopes = limits.filter(isAdded).map((limit) => limit.split(' ')[1]!)
+  return lacks('admin') && [...stored.scopes, ...addedScopes].some(lacks)
+}
 
 /** Rejects a replay: the caller might not have got this response with its present scopes. */
 const rejectNarrowed: NarrowReplay = async () => {
   const message =
-    'The credential has lost a scope since the first request with this Idempotency-Key. The ' +
-    'request was executed then; its response is not returned again.'
+    'The credential lacks a scope that it had at the first request with this Idempotency-Key, or ' +
+    'that fields of the response require since. The request was executed then; its response is ' +
+    'not returned again.'
   throw new Failure('insufficient_scope', message)
 }
 
@@ -80,17 +97,24 @@ export function answerOf(outcome: RequestOutcome): Answer {
   throw new Failure(outcome.code, outcome.message, outcome.options)
 }
 
+interface ReplayRules {
+  /** Default: the caller gets 403. */
+  readonly narrowReplay?: NarrowReplay | undefined
+  /** The limits of the present declaration. */
+  readonly limits?: FieldLimits | undefined
+}
+
 /** Returns the stored response to a repeat, or throws the stored failure. */
 export async function replayOutcome(
   call: Call,
   from: Reader,
   outcome: StoredOutcome,
-  narrowReplay: NarrowReplay = rejectNarrowed,
+  { narrowReplay = rejectNarrowed, limits = [] }: ReplayRules = {},
 ): Promise<Answer> {
   requireStoredRole(outcome, call)
   const replayHeaders = { 'idempotent-replayed': 'true' }
   if ('answer' in outcome) {
-    const isNarrowed = lostScope(outcome, call) !== undefined
+    const isNarrowed = hasLostRights(outcome, call, limits)
     const answer = isNarrowed ? await narrowReplay(call, from, outcome.answer) : outcome.answer
     return { ...answer, headers: { ...answer.headers, ...replayHeaders } }
   }

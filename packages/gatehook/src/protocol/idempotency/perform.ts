@@ -20,6 +20,7 @@ import {
 } from './key.ts'
 import {
   answerOf,
+  type FieldLimits,
   failureOutcome,
   inProgress,
   type NarrowReplay,
@@ -43,8 +44,10 @@ import { RESPONSE_PURPOSE, responseRow } from './tables.ts'
 import { setRequestOf } from './transaction-request.ts'
 
 interface PerformOptions extends Omit<WriteOptions, 'authority'> {
-  /** Default: a caller who has lost a scope since gets 403. */
+  /** Default: a caller who has lost rights since gets 403. */
   readonly narrowReplay?: NarrowReplay
+  /** The limits of fields that the response can have. */
+  readonly limits?: FieldLimits
   /**
    * Work that must happen outside the transaction, such as a network request. It runs first, except
    * for a replay. An error that it throws is never stored.
@@ -92,14 +95,14 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
     call: Call,
     fingerprint: FingerprintCall,
     record: IdempotencyRecord,
-    narrowReplay?: NarrowReplay,
+    { narrowReplay, limits }: PerformOptions,
   ): Promise<Answer> => {
     const isSame = fingerprintKeys.accepted.some((key) =>
       fingerprint(key).equals(record.fingerprint),
     )
     if (!isSame) throw new Failure('idempotency_key_reused')
     const text = await readStoredResponse({ db, vault }, call, record)
-    return replayOutcome(call, db, readOutcome(text), narrowReplay)
+    return replayOutcome(call, db, readOutcome(text), { narrowReplay, limits })
   }
 
   const claimAndRun = (
@@ -119,7 +122,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
       const outcome = await runChange(tx, change)
       const isSecret = 'answer' in outcome && outcome.answer.secret === true
       const expiresAt = isSecret ? now + SECRET_RETENTION_MS : claim.expiresAt
-      const stored: StoredOutcome = { ...outcome, ...rightsOf(call.principal!) }
+      const stored: StoredOutcome = { ...outcome, ...rightsOf(call.principal!, options.limits) }
       const id = claim.ids.current
       const text = writeOutcome(stored)
       const response = vault.encrypt(RESPONSE_PURPOSE, responseRow(scope, id), text)
@@ -132,7 +135,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
     const { group: customer, caller } = ownerOf(call)
     const isLarge = call.bytes.length >= LARGE_BYTES
     const { group, ...options } = { ...ownOptions, customer, caller, isLarge, authority: call }
-    const { narrowReplay, prepare } = ownOptions
+    const { prepare } = ownOptions
     const change = async (tx: Tx): Promise<Answer> => {
       const answer = await requestedChange(tx)
       requireAnswerFits(answer)
@@ -156,12 +159,12 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
       if (prepare) {
         const now = clock.now()
         const record = await findRecord(db, call.principal!.scope, idsAt(now), now)
-        if (record) return await replay(call, fingerprint, record, narrowReplay)
+        if (record) return await replay(call, fingerprint, record, options)
         await prepare()
       }
       const current = fingerprint(fingerprintKeys.current)
       const result = await claimAndRun(call, current, idsAt, change, options)
-      if ('record' in result) return await replay(call, fingerprint, result.record, narrowReplay)
+      if ('record' in result) return await replay(call, fingerprint, result.record, options)
       return answerOf(result.outcome)
     } finally {
       running.delete(name)
