@@ -1,3 +1,5 @@
+import { NO_DECLARED_OBJECTS } from '../../packages/gatehook/src/history/events/stored-objects.ts'
+
 /** Bytes, secret and measurement that all contenders share. */
 export interface Measured {
   readonly perSecond: number
@@ -43,6 +45,7 @@ export const engineSettings = (databaseUrl: string) => ({
   userAgent: 'bench',
   shape: 'v2',
   coverage: {},
+  declaredObjects: NO_DECLARED_OBJECTS,
   eventHandlers: {},
 })
 

@@ -63,6 +63,7 @@ export function assembleDeliveries(
       // The shape of the engine's own events.
       shape: catalog.newest,
       coverage: coverageOf(types),
+      declaredObjects: catalog.declaredObjects,
       eventHandlers: listEventHandlers(catalog.service),
     },
   })

@@ -4,6 +4,7 @@ import type { Catalog } from '../declare/resources/catalog.ts'
 import { signInResource } from '../declare/resources/directory.ts'
 import type { ServiceEventTypes } from '../declare/resources/event-types.ts'
 import type { RecordEvent } from '../history/events/store.ts'
+import { createStoredObjects } from '../history/events/stored-objects.ts'
 import { ISSUER_PREFIX } from '../identity/oauth/issuer-store.ts'
 import type { Tokens } from '../identity/tokens/api.ts'
 import { repairPostponed } from '../outbound/deliveries/clock-repair.ts'
@@ -45,6 +46,7 @@ export function assembleWebhooks(
 ): readonly Component[] {
   const { db, clock, random, vault, trail, config, release = '0' } = foundation
   const { render, newest, versions } = catalog
+  const objects = createStoredObjects(catalog.declaredObjects)
   const allowPrivate = config.webhookAllowPrivate
   const transport = createLazyTransport({
     clock,
@@ -79,6 +81,7 @@ export function assembleWebhooks(
     allowPrivate,
     userAgent: `Gatehook-Webhooks/${release}`,
     limits: createPostLimits(limiter),
+    objects,
     wake,
     enqueue: queue.enqueue,
   }
@@ -96,6 +99,7 @@ export function assembleWebhooks(
         list,
         types,
         userAgent: webhookContext.userAgent,
+        objects,
         render,
         versions,
         rules: {

@@ -7,6 +7,7 @@ import { openApp } from '../../src/app.ts'
 import { job } from '../../src/declare/resources/job.ts'
 import { resource } from '../../src/declare/resources/resource.ts'
 import { service } from '../../src/declare/resources/service.ts'
+import { NO_DECLARED_OBJECTS } from '../../src/history/events/stored-objects.ts'
 import { keyCreation } from '../../src/identity/access/key-members.ts'
 import { createKey } from '../../src/identity/access/keys.ts'
 import { type EngineSettings, openEngineHost } from '../../src/outbound/deliveries/host.ts'
@@ -63,6 +64,7 @@ test('the engine of a node passes the announcement on [postgres]', async (t) => 
     userAgent: 'test',
     shape: 'v1',
     coverage: {},
+    declaredObjects: NO_DECLARED_OBJECTS,
     eventHandlers: {},
   } as unknown as EngineSettings
   const { promise: announced, resolve } = Promise.withResolvers<void>()

@@ -1,5 +1,6 @@
 /** The types of a catalog: the resources of a service, prepared to run (`catalog.ts`). */
 import type { RenderObject } from '../../history/events/event.ts'
+import type { DeclaredObjects } from '../../history/events/stored-objects.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
@@ -42,6 +43,8 @@ export interface Catalog {
   readonly render: RenderObject
   /** Of the events whose objects are no rows, by type. */
   readonly objectForms: ReadonlyMap<string, ObjectForms>
+  /** The members that `render` returns, for the thread that delivers. */
+  readonly declaredObjects: DeclaredObjects
   /** Validates the object of an external event in a version. Returns JSON text of the newest. */
   readObject(type: string, object: unknown, version: string | undefined): string
   readonly enqueue: EnqueueOwnJob

@@ -4,6 +4,11 @@
  */
 import type { RenderObject } from '../../history/events/event.ts'
 import type { RecordEvent } from '../../history/events/store.ts'
+import {
+  createStoredObjects,
+  type DeclaredObjects,
+  type VersionMembers,
+} from '../../history/events/stored-objects.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Scope } from '../../kernel/principal.ts'
@@ -16,7 +21,7 @@ import type { ApiEntry, Catalog, CatalogEntry } from './catalog-entry.ts'
 import { convertObject } from './event-object.ts'
 import { fieldLimitsOf } from './field-rights.ts'
 import { createOwnEnqueue } from './job-input.ts'
-import { createObjectForms } from './own-event.ts'
+import { createObjectForms, type ObjectForms } from './own-event.ts'
 import { createOwnLogs } from './own-words.ts'
 import { createReachRule } from './ownership.ts'
 import { createReadTurns } from './read-turns.ts'
@@ -24,7 +29,7 @@ import { createRows, type RowCredentials } from './rows.ts'
 import { createRuleRunner } from './rule-runner.ts'
 import type { ServiceDefinition } from './service.ts'
 import { declaredSecrets } from './service-secrets.ts'
-import { createShape } from './shape.ts'
+import { createShape, type VersionShape } from './shape.ts'
 import { resourceCollection } from './table.ts'
 
 export type { ApiEntry, Catalog, CatalogEntry }
@@ -86,13 +91,17 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
     if (hasApi(definition)) apiEntries.set(definition.name, { ...entry, definition })
   }
   const objectForms = createObjectForms(service, versions)
-  const render: RenderObject = ({ type, collection, object, shape }, version = newest) => {
+  const declaredObjects = declareObjects(entries, objectForms, versions, deps.clock)
+  const { objectOf } = createStoredObjects(declaredObjects)
+  const render: RenderObject = (recorded, version = newest) => {
+    const { type, collection, shape } = recorded
+    const object = objectOf(recorded)
     const forms = objectForms.get(type)
     if (forms) return forms.convert(object, shape, version)
     const shapes = entries.get(collection ?? '')?.shapes
     const from = shapes?.get(shape)
     const to = shapes?.get(version)
-    // Without the collection or a version, the object stays as it was recorded.
+    // Without the collection or a version, the object stays in the form that recorded it.
     return from && to ? convertObject(from, to, object) : object
   }
   const enqueue = createOwnEnqueue(service, deps.enqueue)
@@ -108,6 +117,7 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
     rowsOf,
     render,
     objectForms,
+    declaredObjects,
     readObject: (type, object, version = newest) =>
       objectForms.get(type)?.read(object, version) ?? JSON.stringify(object),
     enqueue,
@@ -117,3 +127,30 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
   }
   return catalog
 }
+
+/** Returns the members of the objects of events, as plain values. */
+function declareObjects(
+  entries: ReadonlyMap<string, CatalogEntry>,
+  forms: ReadonlyMap<string, ObjectForms>,
+  versions: readonly string[],
+  clock: Clock,
+): DeclaredObjects {
+  return {
+    types: new Map(
+      [...forms].map(([type, { namesIn }]) => [
+        type,
+        versions.map((version) => ({ version, visible: namesIn(version), hidden: [] })),
+      ]),
+    ),
+    collections: new Map(
+      [...entries].map(([name, { shapes }]) => [name, [...shapes.values()].map(membersOf)]),
+    ),
+    since: Math.floor(clock.now() / 1000),
+  }
+}
+
+const membersOf = ({ version, specs, hidden }: VersionShape): VersionMembers => ({
+  version,
+  visible: Object.keys(specs).filter((name) => !hidden.has(name)),
+  hidden: [...hidden],
+})

@@ -128,6 +128,8 @@ export interface ObjectForms {
   read(object: unknown, version: string): string
   /** Returns a sample object in a version. */
   sample(version: string): AnyRow
+  /** Returns the names of the members in a version. */
+  namesIn(version: string): readonly string[]
   /** Converts JSON text between versions. */
   convert(text: string, from: string, to: string): string
   /** The members in the newest version. */
@@ -181,6 +183,7 @@ function formsOf(
       const entries = Object.entries(specs)
       return Object.fromEntries(entries.map(([name, spec]) => [name, sampleMember(name, spec)]))
     },
+    namesIn: (version) => Object.keys(forms.get(version)!.specs),
     convert(text, from, to) {
       const [source, target] = [forms.get(from), forms.get(to)]
       if (!source || !target || (source.chain.isEmpty && target.chain.isEmpty)) return text

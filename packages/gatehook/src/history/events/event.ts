@@ -25,12 +25,14 @@ export interface StoredEvent extends NewEvent {
 }
 
 /** A stored object, and the facts on which its conversion depends. */
-interface RecordedObject {
+export interface RecordedObject {
   readonly type: string
   readonly collection: string | null | undefined
   readonly object: string
   /** The version that recorded it. */
   readonly shape: string
+  /** Unix seconds; undefined: the declaration of today has created the object. */
+  readonly created?: number | undefined
 }
 
 /** Renders an object in the shape of `version`; returns JSON text (§9.11). */

@@ -81,7 +81,7 @@ export function eventView(
 ): View {
   const eventText = (row: readonly Value[]): string => {
     const [id, type, created, scope, collection, shape, object] = row as unknown as EventCells
-    const renderedObject = render({ type, collection, object, shape }, version)
+    const renderedObject = render({ type, collection, object, shape, created }, version)
     return envelope({ id, type, created, scope }, renderedObject)
   }
   return {

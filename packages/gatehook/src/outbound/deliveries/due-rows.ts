@@ -4,7 +4,11 @@
  * which each look-up names, so that Citus sends the whole statement to one server.
  */
 import { eventOf, lateralEvent } from '../../history/events/by-id.ts'
-import { envelope } from '../../history/events/event.ts'
+import {
+  createStoredObjects,
+  NO_DECLARED_OBJECTS,
+  type StoredObjects,
+} from '../../history/events/stored-objects.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Reader, Value } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
@@ -17,7 +21,8 @@ const COLUMNS = `d.id, d.event_id, d.event_type, d.attempt, d.created_at,
     d.scope, e.created, octet_length(COALESCE(b.body, e.object)),
     CASE WHEN octet_length(COALESCE(b.body, e.object)) <= ${SMALL_BYTES}
       THEN COALESCE(b.body, e.object) END,
-    CASE WHEN b.body IS NULL THEN 0 ELSE 1 END, e.trace, d.next_attempt_at`
+    CASE WHEN b.body IS NULL THEN 0 ELSE 1 END, e.trace, e.collection, e.shape, d.version,
+    d.next_attempt_at`
 
 /** Prepares the read of the rows that a query returns, with their bodies. */
 const withBodies = (query: string, sqlite: string) => {
@@ -64,32 +69,44 @@ const nextDue = prepareStatement(`SELECT MIN(next_attempt_at) FROM gh_deliveries
 
 type DueRows = Pick<EngineStore, 'readDueDeliveries' | 'readResentDeliveries'>
 
-export const dueRows = (reads: Reader): DueRows => ({
+export const dueRows = (
+  reads: Reader,
+  objects: Pick<StoredObjects, 'bodyOf' | 'hasBody'> = createStoredObjects(NO_DECLARED_OBJECTS),
+): DueRows => ({
   async readDueDeliveries({ no, scope }, { from, now }, loadedIds, limit) {
     const values = [scope, no, from - LATE_MS, now, JSON.stringify([...loadedIds]), limit]
     const [cells, [next]] = await Promise.all([
       reads.arrays(ofEndpoint(values)),
       reads.arrays(nextDue([scope, no, now])),
     ])
-    const rows = cells.map(dueDeliveryOf)
+    const rows = cells.map((row) => dueDeliveryOf(row, objects))
     // Further rows have been due since the last one at most: `queue-age.ts` measures from there.
     const nextDueAt = (rows.length === limit ? cells.at(-1)?.at(-1) : next?.[0]) as number | null
     return { rows, nextDueAt: nextDueAt ?? undefined }
   },
   async readResentDeliveries(scope, now, ids) {
     const cells = await reads.arrays(byIds([scope, JSON.stringify(ids), now]))
-    return cells.map(dueDeliveryOf)
+    return cells.map((row) => dueDeliveryOf(row, objects))
   },
 })
 
-function dueDeliveryOf(row: readonly Value[]): DueDelivery {
+function dueDeliveryOf(
+  row: readonly Value[],
+  objects: Pick<StoredObjects, 'bodyOf' | 'hasBody'>,
+): DueDelivery {
   const [id, eventId, eventType, attempt, createdAt, scope] = row as unknown as DeliveryCells
-  const [created, bytes, text, isWhole, trace] = row.slice(6) as unknown as BodyCells
+  const [created, bytes, text, isWhole, trace, collection, shape, version] = row.slice(
+    6,
+  ) as unknown as BodyCells
   const due = { id, eventId, eventType, attempt, createdAt, trace: trace ?? undefined }
   if (created === null || bytes === null) return { ...due, body: undefined }
   if (text === null) return { ...due, body: undefined, largeBytes: bytes }
-  if (isWhole === 1) return { ...due, body: text }
-  return { ...due, body: envelope({ id: eventId, type: eventType, created, scope }, text) }
+  const event = { id: eventId, type: eventType, created, scope, collection, shape: shape!, version }
+  // The body of a withdrawn version: the engine reads the object in its place.
+  if (isWhole === 1 && !objects.hasBody(event))
+    return { ...due, body: undefined, largeBytes: bytes }
+  const body = objects.bodyOf({ ...event, object: text, body: isWhole === 1 ? text : null })
+  return { ...due, body }
 }
 
 type DeliveryCells = readonly [
@@ -107,4 +124,7 @@ type BodyCells = readonly [
   text: string | null,
   isWhole: number,
   trace: string | null,
+  collection: string | null,
+  shape: string | null,
+  version: string,
 ]

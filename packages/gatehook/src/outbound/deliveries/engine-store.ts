@@ -6,6 +6,11 @@
 import { webhookDisabled } from '../../history/events/engine-types.ts'
 import { type Coverage, isCovered, makerAsReader } from '../../history/events/event-access.ts'
 import type { RecordEvent } from '../../history/events/store.ts'
+import {
+  createStoredObjects,
+  type DeclaredObjects,
+  NO_DECLARED_OBJECTS,
+} from '../../history/events/stored-objects.ts'
 import { customerOfScope } from '../../identity/access/customer-reader.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -49,6 +54,8 @@ interface EngineStoreDeps {
   readonly record: RecordEvent
   /** Returns the scopes that cover a type; undefined: no scope is required. */
   readonly coveredBy: (type: string) => Coverage | undefined
+  /** The members that deliveries have. Default: those that are stored. */
+  readonly declaredObjects?: DeclaredObjects
 }
 
 const selectRegistration = `SELECT w.id, w.scope, w.url, w.active, w.deleted_at, w.revision,
@@ -92,14 +99,15 @@ const failingNos = prepareStatement(`SELECT no FROM gh_webhooks
 
 export function engineStore(deps: EngineStoreDeps): EngineStore {
   const { db } = deps
+  const objects = createStoredObjects(deps.declaredObjects ?? NO_DECLARED_OBJECTS)
   // The reads of one window, and of windows that are filled together, are one round trip.
   const reads = createSharedReads(db)
   return {
     ...dueStore(db),
     ...backlogStore(db),
     readRegistration: createRegistrationReader(deps, reads),
-    ...dueRows(reads),
-    readLargeBody: (scope, id) => readBody(db, scope, id),
+    ...dueRows(reads, objects),
+    readLargeBody: async (scope, id) => (await readBody(db, objects, scope, id))?.text,
     readSummary: ({ no, scope }) => reads.get<Row & StoredSummary>(summaryOf([scope, no])),
     async writeResults(results, health, summaries) {
       // All of it is one round trip, with the commit.

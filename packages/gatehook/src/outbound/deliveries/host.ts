@@ -8,6 +8,7 @@ import type { Coverage } from '../../history/events/event-access.ts'
 import { createRecentEvents } from '../../history/events/lost-events.ts'
 import { followPromotions } from '../../history/events/promotions.ts'
 import { createRecorder } from '../../history/events/store.ts'
+import type { DeclaredObjects } from '../../history/events/stored-objects.ts'
 import { SettableClock, wallClock } from '../../kernel/clock.ts'
 import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -60,6 +61,7 @@ export interface EngineSettings {
   readonly tracing?: TracingSettings | undefined
   /** The scopes by event type with which a registration receives the type (§9.14). */
   readonly coverage: Readonly<Record<string, Coverage>>
+  readonly declaredObjects: DeclaredObjects
   /** The names of the service's handlers of each event type. */
   readonly eventHandlers: EventHandlers
 }
@@ -165,7 +167,7 @@ export async function openEngineHost(
   const stopPromotions = followPromotions({ db, log, report })
   const tracing = settings.tracing && (await startTracing(settings.tracing))
   const engine = new DeliveryEngine({
-    store: engineStore({ db, clock, vault, record, coveredBy, log }),
+    store: engineStore({ ...settings, db, clock, vault, record, coveredBy, log }),
     leases,
     post: tracing ? tracePost(tracing, post) : post,
     onEnd: tracing && traceDeliveries(tracing),

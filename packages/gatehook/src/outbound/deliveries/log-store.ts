@@ -11,6 +11,7 @@ import {
   readRecorded,
 } from '../../history/events/recorded-range.ts'
 import type { EventHead } from '../../history/events/store.ts'
+import type { StoredObjects } from '../../history/events/stored-objects.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
@@ -44,25 +45,47 @@ export const findDelivery = (from: Reader, scope: Scope, id: string) =>
 /** Finds a delivery of any customer. */
 export const findAnyDelivery = (from: Reader, id: string) => from.get<DeliveryRow>(byIdAlone([id]))
 
-const bodyOf = (event: string) => `SELECT d.event_id, d.event_type, e.created, e.object, b.body
+const selectBody = (event: string) => `SELECT d.event_id, d.event_type, d.version, e.created,
+  e.collection, e.shape, e.object, b.body
   FROM ${ROWS_AND_WAITING} d ${event} LEFT JOIN gh_event_bodies b
     ON b.scope = d.scope AND b.event_id = d.event_id AND b.version = d.version
   WHERE d.scope = ? AND d.id = ?`
 const bodyById = prepareStatement(
-  bodyOf(`CROSS JOIN ${lateralEvent('$1', 'd.event_id')} AS e`),
-  bodyOf(`JOIN ${eventOf('d')}`),
+  selectBody(`CROSS JOIN ${lateralEvent('$1', 'd.event_id')} AS e`),
+  selectBody(`JOIN ${eventOf('d')}`),
 )
 
-/** Returns the body of a delivery as it is sent; undefined if its event was purged. */
+interface BodyRow extends Row {
+  readonly event_id: string
+  readonly event_type: string
+  readonly version: string
+  readonly created: number
+  readonly collection: string | null
+  readonly shape: string
+  readonly object: string
+  readonly body: string | null
+}
+
+interface DeliveryBody {
+  /** As the declaration of today sends it. */
+  readonly text: string
+  /** Whether an earlier declaration sent more members. */
+  readonly isReduced: boolean
+}
+
+/** Returns the body of a delivery; undefined if its event was purged. */
 export async function readBody(
   from: Reader,
+  { bodyOf }: Pick<StoredObjects, 'bodyOf'>,
   scope: Scope,
   id: string,
-): Promise<string | undefined> {
-  const row = await from.get(bodyById([scope, id]))
+): Promise<DeliveryBody | undefined> {
+  const row = await from.get<BodyRow>(bodyById([scope, id]))
   if (!row) return undefined
-  const { event_id: eventId, event_type: type, created, object, body } = row
-  return body ?? envelope({ id: eventId, type, created, scope }, object)
+  const { event_id, event_type: type, body, object } = row
+  const event = { ...row, id: event_id, type, scope }
+  const text = bodyOf(event)
+  return { text, isReduced: text !== (body ?? envelope(event, object)) }
 }
 
 const ofEvent = prepareStatement(`SELECT w.id AS webhook_id, d.event_type, d.version AS api_version

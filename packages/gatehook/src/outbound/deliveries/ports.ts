@@ -48,7 +48,7 @@ export interface DueDelivery {
   readonly createdAt: number
   /** The text to send; undefined when the event was purged, or the body is large. */
   readonly body: string | undefined
-  /** Bytes of a large body, which the engine reads when it sends. */
+  /** Bytes of a body that the engine reads when it sends: large, or of a withdrawn version. */
   readonly largeBytes?: number
   /** The `traceparent` of the event, if it was recorded in a trace. */
   readonly trace?: string | undefined

@@ -2,6 +2,7 @@
  * `/admin/webhooks` and `/admin/deliveries`: the webhooks of all customers, for operators (§13).
  */
 import type { RenderObject } from '../../history/events/event.ts'
+import type { StoredObjects } from '../../history/events/stored-objects.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Route } from '../../protocol/http/call.ts'
 import { allDeliveriesRoute } from './all-deliveries.ts'
@@ -13,6 +14,7 @@ import { anyDeliveryRoute } from './one-delivery.ts'
 interface WebhookAdministrationDeps extends AllRegistrationsDeps {
   readonly vault: Vault
   readonly userAgent: string
+  readonly objects: StoredObjects
   readonly render: RenderObject
   /** The declared versions. */
   readonly versions: readonly string[]

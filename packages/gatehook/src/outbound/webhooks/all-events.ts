@@ -142,7 +142,9 @@ export function allEventRoutes(deps: AllEventsDeps): Route[] {
         countDeliveries(db, [key]),
       ])
       const { id, type, created, scope } = event
-      const data = event.object === undefined ? null : { object: JSON.parse(event.object) }
+      const { object } = event
+      const text = object === undefined ? undefined : render({ ...event, object }, undefined)
+      const data = text === undefined ? null : { object: JSON.parse(text) }
       return respond(operations.read, {
         ...{ id, type, created, livemode: modeOf(scope) === 'live', data },
         ...customers.get(scope)!,

@@ -2,6 +2,8 @@
  * `GET /admin/deliveries/{id}`: a delivery of any customer, with the request of each attempt. The
  * headers are not stored: they follow from the delivery, the body and the secrets of that time.
  */
+
+import type { StoredObjects } from '../../history/events/stored-objects.ts'
 import { customersOf } from '../../identity/access/across-customers.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { DecryptionError, type Vault } from '../../kernel/secret.ts'
@@ -26,6 +28,7 @@ interface OneDeliveryDeps {
   readonly db: Database
   readonly vault: Vault
   readonly userAgent: string
+  readonly objects: StoredObjects
 }
 
 const operation = overviewOperations.readDelivery
@@ -50,27 +53,32 @@ async function readAnyDelivery(deps: OneDeliveryDeps, id: string) {
 
 type RequestedAttempt = AttemptRecord & {
   readonly request_url: string
-  /** Without signatures if the body was purged or a secret deleted; null for old attempts. */
+  /**
+   * Without signatures if the body was purged or lost a member, or a secret was deleted; null for
+   * old attempts.
+   */
   readonly request_headers: Readonly<Record<string, string>> | null
 }
 
 interface SentRequests {
-  /** As it was sent; undefined if its event was purged. */
+  /** As it is sent today; undefined if its event was purged. */
   readonly body: string | undefined
   readonly attempts: readonly RequestedAttempt[]
 }
 
 /** Returns the body of a delivery, and its attempts with the URL and headers that were sent. */
 export async function computeRequests(
-  { db, vault, userAgent }: OneDeliveryDeps,
+  { db, vault, userAgent, objects }: OneDeliveryDeps,
   row: DeliveryRow,
 ): Promise<SentRequests> {
   const attempts = decodeAttempts(row.attempts)
   const urls = decodeAttemptUrls(row.attempts)
-  const [body, secretRows] = await Promise.all([
-    readBody(db, row.scope, row.id),
+  const [stored, secretRows] = await Promise.all([
+    readBody(db, objects, row.scope, row.id),
     store.readSecrets(db, { scope: row.scope, no: row.webhook_no }),
   ])
+  const body = stored?.text
+  const isAsSent = stored?.isReduced === false
   const secrets = secretRows.flatMap((secret) => decryptSecret(vault, secret))
   const bodyBytes = Buffer.byteLength(body ?? '')
   let bytesLeft = SIGNED_BYTES_MAX
@@ -87,8 +95,7 @@ export async function computeRequests(
       atS: Math.floor(at / 1000),
       userAgent,
     }
-    const isSigned = body !== undefined && live.length > 0
-    if (!isSigned) return plainHeaders(delivery)
+    if (body === undefined || !isAsSent || live.length === 0) return plainHeaders(delivery)
     bytesLeft -= live.length * bodyBytes
     return bytesLeft < 0 ? null : signatureHeaders({ ...delivery, secrets: live, body })
   }

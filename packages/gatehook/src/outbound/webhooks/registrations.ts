@@ -4,6 +4,7 @@
  */
 
 import { type AuditContext, actorOf, recordAudit } from '../../history/audit/store.ts'
+import type { StoredObjects } from '../../history/events/stored-objects.ts'
 import { lockCustomerOf } from '../../identity/access/customer-reader.ts'
 import { overlapMs } from '../../identity/access/secret-store.ts'
 import { Failure } from '../../kernel/failure.ts'
@@ -55,6 +56,7 @@ export interface WebhookContext
   /** The newest version: the default pin of a registration. */
   readonly newest: string
   readonly limits: PostLimits
+  readonly objects: StoredObjects
   /** Called after the commit with registrations, by number, that changed. */
   readonly wake: WakeDeliveries
 }

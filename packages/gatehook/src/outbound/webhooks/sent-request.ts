@@ -5,9 +5,9 @@ import { computeRequests } from './one-delivery.ts'
 import type { WebhookContext } from './registrations.ts'
 
 /** Returns the URL, the body and the headers of each attempt. Throws 404 like the delivery. */
-export async function readSentRequest({ db, vault, types, userAgent }: WebhookContext, call: Call) {
-  const { row, registration } = await deliveryAt({ types }, call, db)
-  const { body, attempts } = await computeRequests({ db, vault, userAgent }, row)
+export async function readSentRequest(context: WebhookContext, call: Call) {
+  const { row, registration } = await deliveryAt(context, call, context.db)
+  const { body, attempts } = await computeRequests(context, row)
   return {
     delivery_id: row.id,
     url: attempts.at(-1)?.request_url ?? registration.url,
