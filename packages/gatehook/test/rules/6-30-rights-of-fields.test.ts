@@ -310,9 +310,8 @@ test('a conversion that shows a hidden value to more callers is not declared', (
 })
 
 test('a computed or derived field that follows from a limited one is limited itself', () => {
-  const limited = f.int().default(0).visible('s:read')
-  const declare = (double: object, computed = false) => {
-    const fields = { id: f.id(), pay: limited, double: double as ReturnType<typeof f.int> }
+  const declare = (pay: object, double: object, computed = false) => {
+    const fields = { id: f.id(), pay: pay as never, double: double as ReturnType<typeof f.int> }
     const things = resource('things', {
       fields,
       list: { filter: [], sort: [] },
@@ -324,14 +323,25 @@ test('a computed or derived field that follows from a limited one is limited its
       : things
     service({ name: 'things', versions, resources: [whole] })
   }
-  const sentence = /double: pay decides it, .* declare double with \.visible\('s:read'\)/
+  const int = f.int().default(0)
+  const visible = /double: pay decides it, .* declare double with \.visible\('s:read'\)/
+  const writeOnly = /double: pay decides it, and no caller sees pay: declare double with \.visible/
+  const secret = /double: pay decides it, which is secret, .* declare double with \.secret\(\)/
   for (const [field, computed] of [
     [f.derived(f.int(), 'pay * 2'), false],
     [f.computed(f.int()), true],
     [f.computed(f.int().default(0)).stored(), true],
   ] as const) {
-    assert.throws(() => declare(field, computed), sentence)
-    declare(field.visible('s:read'), computed)
-    declare(field.visible('s:doubles'), computed)
+    assert.throws(() => declare(int.visible('s:read'), field, computed), visible)
+    declare(int.visible('s:read'), field.visible('s:read'), computed)
+    declare(int.visible('s:read'), field.visible('s:doubles'), computed)
+    assert.throws(() => declare(int.writeOnly(), field, computed), writeOnly)
+    declare(int.writeOnly(), field.visible('s:doubles'), computed)
+    assert.throws(() => declare(int.secret(), field, computed), secret)
+    assert.throws(() => declare(int.secret(), field.visible('s:doubles'), computed), secret)
+    declare(int.secret(), field.secret(), computed)
+    const both = () => declare(int.secret().visible('s:read'), field, computed)
+    assert.throws(both, visible)
+    assert.throws(both, secret)
   }
 })

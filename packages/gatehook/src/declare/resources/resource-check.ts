@@ -4,6 +4,7 @@
  */
 import { closestSentence, missingField } from '../../kernel/closest.ts'
 import { duplicatesIn } from '../../protocol/fields/declaration-mistakes.ts'
+import type { FieldSpec } from '../../protocol/fields/fields.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { engineParameters } from '../../protocol/http/query.ts'
 import { findWordsOfApi } from './api-resources.ts'
@@ -168,22 +169,38 @@ function computationMistakes(resource: ResourceDefinition): string[] {
 }
 
 /**
- * Reports computed and derived fields that every caller sees, and that follow from a field that not
- * every caller sees.
+ * Reports computed and derived fields that more callers see than a field that they follow from, and
+ * that logs have although they follow from a secret one.
  */
 function revealedFieldMistakes(resource: ResourceDefinition): string[] {
   const { fields } = resource
-  return Object.entries(fields).flatMap(([name, spec]) => {
-    if (spec.computed === undefined || spec.visibleTo !== undefined) return []
-    const input = inputsOf(resource, name).find((read) => fields[read]?.visibleTo !== undefined)
-    if (input === undefined) return []
-    const modifier = `.visible('${fields[input]!.visibleTo}')`
+  return Object.entries(fields).flatMap(([name, { computed, visibleTo, isSecret }]) => {
+    if (computed === undefined) return []
+    const inputs = inputsOf(resource, name)
+    const findInput = (isLimited: (spec: FieldSpec) => unknown) =>
+      inputs.find((input) => fields[input] && isLimited(fields[input]))
+    const limited =
+      visibleTo === undefined &&
+      findInput((spec) => spec.isWriteOnly || spec.visibleTo !== undefined)
+    const secret = !isSecret && findInput((spec) => spec.isSecret && !spec.isWriteOnly)
     return [
-      `${name}: ${input} decides it, and not every caller sees ${input}: declare ${name} with ` +
-        `${modifier}, or with another scope whose callers may see it`,
+      ...(limited ? [limitedInputMistake(name, limited, fields[limited]!)] : []),
+      ...(secret
+        ? [
+            `${name}: ${secret} decides it, which is secret, and logs have bodies: ` +
+              `declare ${name} with .secret()`,
+          ]
+        : []),
     ]
   })
 }
+
+const limitedInputMistake = (name: string, input: string, { visibleTo }: FieldSpec): string =>
+  visibleTo === undefined
+    ? `${name}: ${input} decides it, and no caller sees ${input}: declare ${name} with ` +
+      '.visible() and a scope whose callers may see it'
+    : `${name}: ${input} decides it, and not every caller sees ${input}: declare ${name} with ` +
+      `.visible('${visibleTo}'), or with another scope whose callers may see it`
 
 /** Returns the fields that an expression names, or that a function reads of a sample row. */
 function inputsOf(resource: ResourceDefinition, name: string): readonly string[] {
