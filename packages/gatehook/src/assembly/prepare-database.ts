@@ -26,6 +26,7 @@ import { findCustomer } from '../identity/access/store.ts'
 import { moveNames } from '../identity/people/store.ts'
 import { ensureSigningKey } from '../identity/tokens/signing-keys.ts'
 import { SettableClock, wallClock } from '../kernel/clock.ts'
+import type { Log } from '../kernel/log.ts'
 import { type Mode, type Scope, scopeOf } from '../kernel/principal.ts'
 import type { RecentItems } from '../kernel/recent-items.ts'
 import { recognizeRestore } from '../operate/restore/recognition.ts'
@@ -130,17 +131,11 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
       ? [...administration.scopes].filter((scope) => !isInstallationScope(scope))
       : undefined,
   })
-  const isSeedRequested = foundation.seed === 'first' ? first.created && !isShared : foundation.seed
   const testScope = await defaultScope(db, 'test')
+  const isFirst = foundation.seed === 'first'
+  const isSeedRequested = isFirst ? first.created && !isShared : foundation.seed
   const seed = () => seedService(service, testScope, { db, clock, random })
-  const seeded = !isSeedRequested
-    ? {}
-    : await seed().catch((error) => {
-        // The first start continues: it alone shows the first key.
-        if (foundation.seed !== 'first' || !(error instanceof DeclarationError)) throw error
-        log.warn(`no sample rows: ${error.message}`)
-        return {}
-      })
+  const seeded = isSeedRequested ? await (isFirst ? seedFirst(seed, log) : seed()) : {}
   for (const [name, count] of Object.entries(seeded)) onProgress(`${count} sample ${name}`)
   const keeper =
     clock instanceof SettableClock ? clockKeeper({ db, clock, random, trail }) : undefined
@@ -203,3 +198,11 @@ async function moveSignInNames(db: Database, { resources }: ServiceDefinition): 
 
 const defaultScope = async (db: Database, mode: Mode): Promise<Scope> =>
   scopeOf((await findCustomer(db, DEFAULT_CUSTOMER))!.no, mode)
+
+/** A mistake in sample data does not end the first start, which alone shows the first key. */
+const seedFirst = (seed: () => Promise<SeedCounts>, log: Log): Promise<SeedCounts> =>
+  seed().catch((error) => {
+    if (!(error instanceof DeclarationError)) throw error
+    log.warn(`no sample rows: ${error.message}`)
+    return {}
+  })

@@ -40,6 +40,7 @@ import {
 } from '../../protocol/idempotency/tables.ts'
 import type { PersonValues } from './person-values.ts'
 import { type RowPlace, SLICE_ROWS, type TableWalk, tableSlices, type WalkStep } from './slices.ts'
+import { placesIn, withoutNames, withoutValues } from './undeclared-objects.ts'
 
 export interface PersonStepDeps extends BodyRenderer {
   readonly db: Database
@@ -333,51 +334,6 @@ function erasedEmission(values: PersonValues, { no, object }: NamedCells): RowEr
   const erased = withoutValues(text, values, 'nowhere')
   return erased === text ? undefined : (tx) => replaceEmittedObject(tx, Number(no), erased)
 }
-
-/** Returns what replaces a value, in the form that a declaration may require of it. */
-function erasedForm(value: string | number): string | number {
-  if (typeof value === 'number') return 0
-  return value.includes('@') ? 'erased@example.invalid' : 'erased'
-}
-
-/**
- * Where values count in an object whose members are not declared: everywhere in one that a request
- * of the person caused. A former resource may have had rows of the person: there a full name counts.
- */
-type ValuePlaces = 'everywhere' | 'in full names' | 'nowhere'
-
-const placesIn = (
-  { id }: PersonPlace,
-  { subject, collection }: ReturnType<typeof recordedEvent>,
-): ValuePlaces => {
-  if (subject === String(id)) return 'everywhere'
-  return collection === null ? 'nowhere' : 'in full names'
-}
-
-/**
- * Replaces the values in an object whose members are not declared. They count everywhere if it has
- * an address by which the person alone signs in. A person chooses its other values: an object of
- * others may have them as a status, an id or a name.
- */
-function withoutValues(text: string, values: PersonValues, places: ValuePlaces): string {
-  if (!values.mentions(text)) return text
-  const object: unknown = JSON.parse(text)
-  const isOfPerson = places === 'everywhere' || values.isMemberOf(object)
-  if (!isOfPerson && places === 'nowhere') return text
-  const counts = (value: unknown): value is string | number => {
-    if (typeof value !== 'string' && typeof value !== 'number') return false
-    return isOfPerson ? values.is(value) : /[\s@]/.test(String(value)) && values.isDistinct(value)
-  }
-  return JSON.stringify(object, (_, value) => (counts(value) ? erasedForm(value) : value))
-}
-
-/** Replaces the addresses by which the person signed in. */
-const withoutNames = (text: string, values: PersonValues): string =>
-  JSON.stringify(JSON.parse(text), (_, value) =>
-    typeof value === 'string' && value.includes('@') && values.isName(value)
-      ? erasedForm(value)
-      : value,
-  )
 
 function erasedJob(
   { personal }: PersonStepDeps,

@@ -259,7 +259,8 @@ export const dropSecrets = (tx: Tx, { scope, no }: RegistrationPlace) =>
   tx.run(dropAll([scope, no]))
 
 const ofPerson = prepareStatement(
-  `SELECT ${COLUMNS} FROM gh_webhooks WHERE scope = ? AND subject = ? AND deleted_at IS NULL ORDER BY no`,
+  `SELECT ${COLUMNS} FROM gh_webhooks
+   WHERE scope = ? AND subject = ? AND deleted_at IS NULL ORDER BY no`,
 )
 const ofClient = prepareStatement(
   `SELECT ${COLUMNS} FROM gh_webhooks
@@ -284,11 +285,11 @@ export const customerWaker =
  */
 async function lockEach(
   tx: Tx,
-  found: Statement,
+  statement: Statement,
   matches: (row: Registration) => boolean,
 ): Promise<Registration[]> {
   const rows: Registration[] = []
-  for (const { scope, id } of await tx.all<Registration>(found)) {
+  for (const { scope, id } of await tx.all<Registration>(statement)) {
     const row = await lockRegistration(tx, scope, id)
     if (row?.deleted_at === null && matches(row)) rows.push(row)
   }
