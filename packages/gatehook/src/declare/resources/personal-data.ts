@@ -207,16 +207,7 @@ function ownerOfEvents(
     const field = owningField(definition)!
     const target = definition.fields[field]!.target!
     const value = row[field] as RowId | null | undefined
-    if (value === undefined) {
-      const id = row.id as RowId
-      if (await lookUp(reader, person, id)) return true
-      const isOwner = (member: unknown) =>
-        target === people.name
-          ? member === person.id
-          : findings.hasFormerRow(target, member as RowId)
-      const isNamed = undeclaredValues(definition, row).some(isOwner)
-      return isNamed && !(await rowExists(reader, definition.name, person.scope, id))
-    }
+    if (value === undefined) return lookUp(reader, person, row.id as RowId)
     if (!definition.ownedBy || target === people.name) return value === person.id
     if (value === null) return false
     return findings.hasFormerRow(target, value) || lookUps.get(target)!(reader, person, value)
@@ -232,10 +223,6 @@ function ownerOfEvents(
     return isOfPerson
   }
 }
-
-/** Returns the values of members that a withdrawn version had: one may be the owner. */
-const undeclaredValues = ({ fields }: ResourceDefinition, row: AnyRow): unknown[] =>
-  Object.entries(row).flatMap(([name, value]) => (Object.hasOwn(fields, name) ? [] : [value]))
 
 /** Whether a row exists, deleted ones included that can be restored. */
 const rowExists = async (reader: Reader, table: string, scope: Scope, id: RowId) =>
