@@ -34,10 +34,13 @@ class CodeTurns {
     return this.#state === 'done'
   }
 
-  /** Runs reads beside each other, after the changes that were begun before. */
+  /**
+   * Runs reads beside each other, after the changes that were begun before. A read takes its turn
+   * when it may run: a waiting one would keep the turns of the change for which it waits.
+   */
   read<T>(task: Task<T>): Promise<T> {
     const changes = this.#changes
-    const running = this.#takeReadTurn(() => changes.then(() => this.#begin(task)))
+    const running = changes.then(() => this.#takeReadTurn(() => this.#begin(task)))
     this.#reads = endOf(Promise.all([this.#reads, endOf(running)]))
     return running
   }
