@@ -56,6 +56,13 @@ test('a GET is repeated once when no byte has arrived, with its own assertion', 
   assert.equal(silent.count(), 3)
 })
 
+test('a status that HTTP does not have is 502', async (t) => {
+  const { url } = await openBytes(t, (socket) =>
+    end(socket, 'HTTP/1.1 600 Odd\r\nContent-Length: 0\r\n\r\n'),
+  )
+  assert.equal((await (await openFront(t, url)).get('/api/v2/invoices')).status, 502)
+})
+
 test('an upstream that dies in the middle of its answer is 502', async (t) => {
   const upstream = await openBytes(t, (socket) => end(socket, `${OK}Content-Length: 9\r\n\r\nhalf`))
   const api = await openFront(t, upstream.url)

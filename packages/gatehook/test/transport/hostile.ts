@@ -180,6 +180,11 @@ export const hostile: readonly Hostile[] = [
     },
     expected: 'too_large',
   },
+  ...[600, 999].map((status) => ({
+    does: `responds with the status ${status}`,
+    behaviour: (socket: Socket) => socket.write(response('', status)),
+    expected: 'protocol',
+  })),
   {
     does: 'sends empty lines without end',
     behaviour: (socket) => flood(socket, '\r\n'.repeat(5_000)),

@@ -22,9 +22,12 @@ export interface AttemptRequest {
  */
 export type Send = (request: AttemptRequest, signal?: AbortSignal) => Promise<Outcome>
 
+/** Final statuses of HTTP; a response with another one is invalid (RFC 9110 §15). */
+export const FINAL_STATUS = { min: 200, max: 599 } as const
+
 interface Answered {
   readonly kind: 'answered'
-  /** 200 to 599; redirects are not followed. */
+  /** One of `FINAL_STATUS`; redirects are not followed. */
   readonly status: number
   /** Names in lower case; headers beyond 4 KiB are dropped. */
   readonly headers: Readonly<Record<string, string>>

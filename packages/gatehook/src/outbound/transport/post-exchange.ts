@@ -1,6 +1,6 @@
 /** Sends one request on one connection and reads its response, within bounds (§9.9). */
 import type { Socket } from 'node:net'
-import type { AttemptRequest } from './attempt.ts'
+import { type AttemptRequest, FINAL_STATUS } from './attempt.ts'
 import type { PooledConnection } from './connection-pool.ts'
 import type { ResponseGuard, ResponseGuardLimits } from './response-guard.ts'
 import { type Diagnosis, describeFailure, diagnose } from './socket-error.ts'
@@ -120,8 +120,12 @@ export class PostExchange implements ExchangeHandler {
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
     const { interimResponses, headerCount, loggedHeaderCharacters } = this.#limits
-    if (status < 200) {
+    if (status < FINAL_STATUS.min) {
       if (++this.#interim > interimResponses) this.#end(failedExchange(describeFailure('protocol')))
+      return
+    }
+    if (status > FINAL_STATUS.max) {
+      this.#end(failedExchange(describeFailure('protocol')))
       return
     }
     const count = Array.isArray(rawHeaders) ? rawHeaders.length / 2 : 0

@@ -3,7 +3,7 @@
  * whole, or as parts that a stream takes as fast as its reader.
  */
 import type { Holding } from '../../kernel/budget.ts'
-import type { FailureReason } from './attempt.ts'
+import { type FailureReason, FINAL_STATUS } from './attempt.ts'
 import type {
   ClientConnection,
   ExchangeHandler,
@@ -114,8 +114,12 @@ export class UpstreamExchange implements ExchangeHandler {
 
   onResponseStart(controller: ResponseController, status: number): void {
     const { limits } = this.#parts
-    if (status < 200) {
+    if (status < FINAL_STATUS.min) {
       if (++this.#interim > limits.interimResponses) this.fail('protocol')
+      return
+    }
+    if (status > FINAL_STATUS.max) {
+      this.fail('protocol')
       return
     }
     const raw = (controller.rawHeaders ?? []) as readonly Buffer[]

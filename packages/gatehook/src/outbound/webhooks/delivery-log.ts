@@ -23,6 +23,7 @@ import type { Registration } from '../deliveries/registration-store.ts'
 import { registrationOf } from '../deliveries/registration-store.ts'
 import { deliveries } from '../deliveries/tables.ts'
 import type { WebhookContext } from './registrations.ts'
+import { FINAL_STATUS } from '../transport/attempt.ts'
 
 const deliveryMembers = {
   id: b.text().example('dlv_01jdq8w9vgk7'),
@@ -44,7 +45,11 @@ export const anyDeliveryMembers = {
 export const attemptMembers = {
   n: b.int(1),
   at: b.time(),
-  status: b.int(100, 599).nullable().describe('Null without a response.').example(200),
+  status: b
+    .int(FINAL_STATUS.min, FINAL_STATUS.max)
+    .nullable()
+    .describe('Null without a response.')
+    .example(200),
   duration_ms: b.int(0).example(120),
   error: b.text().nullable().example(null),
   response_headers: b.map(b.text()).nullable(),

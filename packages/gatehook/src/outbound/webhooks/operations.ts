@@ -2,6 +2,7 @@
 
 import { b } from '../../protocol/fields/members.ts'
 import { operation } from '../../protocol/http/operation.ts'
+import { FINAL_STATUS } from '../transport/attempt.ts'
 import { delivery } from './delivery-log.ts'
 import {
   type RegistrationInputs,
@@ -70,7 +71,7 @@ const testResult = b.object({
   event_id: b.text().example('evt_01jdq8w9vgk7'),
   delivery_id: b.text().example('dlv_01jdq8w9vgk7'),
   delivered: b.bool(),
-  response_status: b.int(100, 599).nullable().example(200),
+  response_status: b.int(FINAL_STATUS.min, FINAL_STATUS.max).nullable().example(200),
   duration_ms: b.int(0).example(120),
   error: b.text().nullable().example(null),
 })
