@@ -81,9 +81,10 @@ export function assembleJobs(
     queue,
     isOutward: true,
   })
+  const recurring = handlers.flatMap(({ name, schedule }) => (schedule ? [name] : []))
   const routes: Component = {
     routes: jobRoutes({ db, clock, random, trail, list, perform, wake: queue.wake }),
-    chores: { jobs: () => purgeJobs(db, clock) },
+    chores: { jobs: () => purgeJobs(db, clock, recurring) },
   }
   return {
     fetch: transport.guardedFetch,

@@ -364,6 +364,8 @@ eachMigrated('jobs are purged a day after they are done, 30 days after they fail
   const schedule = { expression: '1h', next }
   await rig.nodeOf([rig.handlerOf('hourly', fail, { kind: 'schedule', schedule })]).pass()
   rig.advance(31 * 24 * HOUR_MS)
-  assert.equal(await purgeJobs(db, rig.clock), 2)
+  assert.equal(await purgeJobs(db, rig.clock, ['hourly']), 1)
+  assert.deepEqual(await names(), ['hourly waiting'], 'a quarantine lasted for long')
+  assert.equal(await purgeJobs(db, rig.clock), 1)
   assert.deepEqual(await names(), [])
 })

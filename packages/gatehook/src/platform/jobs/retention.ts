@@ -12,12 +12,21 @@ const ENDLESS: ReadonlySet<Lane> = new Set(['fill'])
 /** Slices of one lane in one run. */
 const SLICES_MAX = 100
 
-/** Returns the number of purged rows. */
-export async function purgeJobs(db: Database, clock: Clock): Promise<number> {
+/**
+ * Returns the number of purged rows.
+ *
+ * @param recurring names of the recurring jobs that the service declares: their runs stay due
+ *   through a quarantine or an outage, because only the end of a run stores the next one
+ */
+export async function purgeJobs(
+  db: Database,
+  clock: Clock,
+  recurring: readonly string[] = [],
+): Promise<number> {
   const now = clock.now()
   const reason = 'No node ran the job within 30 days. Does the service still declare it?'
   await purgeSteps(db, { now, overdueBefore: now - OVERDUE_FOR_MS })
-  const purgedRuns = await purgeInSlices(db, overdueRuns(now - OVERDUE_FOR_MS))
+  const purgedRuns = await purgeInSlices(db, overdueRuns(now - OVERDUE_FOR_MS, recurring))
   for (const lane of Object.keys(LANES) as Lane[]) {
     if (ENDLESS.has(lane)) continue
     for (let slice = 0; slice < SLICES_MAX; slice++) {

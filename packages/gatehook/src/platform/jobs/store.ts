@@ -305,9 +305,10 @@ export async function failOverdue(
   { lane, before, now, error }: OverdueJobs,
 ): Promise<number> {
   const overdue = sql`SELECT no FROM gh_jobs WHERE state = 'waiting' AND blocked = 0
-    AND lane = ${lane} AND run_at <= ${before} LIMIT ${PURGE_SLICE_ROWS}`
+    AND lane = ${lane} AND run_at <= ${before}
+      AND schedule IS NULL LIMIT ${PURGE_SLICE_ROWS}`
   const failed = await tx.all<{ row_key: string | null }>(sql`UPDATE gh_jobs
-    SET state = 'failed', schedule = NULL, error = ${error},
+    SET state = 'failed', error = ${error},
       input = ${inputAfter(isPersonalLane(lane))}, ended_at = ${now},
       purge_at = ${now + OVERDUE_FOR_MS}
     WHERE no IN (${overdue}) RETURNING row_key`)
@@ -315,10 +316,16 @@ export async function failOverdue(
   return failed.length
 }
 
-/** SQL that deletes waiting runs of recurring jobs that have been due since an instant. */
-export const overdueRuns = (before: number) => sql`DELETE FROM gh_jobs WHERE no IN
+const named = (names: readonly string[]) =>
+  names.length === 0 ? sql`1 = 0` : sql`name IN (${join(names.map((name) => sql`${name}`))})`
+
+/** SQL that deletes waiting runs, due since an instant, of other recurring jobs than these. */
+export const overdueRuns = (
+  before: number,
+  recurring: readonly string[],
+) => sql`DELETE FROM gh_jobs WHERE no IN
   (SELECT no FROM gh_jobs WHERE schedule IS NOT NULL AND state = 'waiting' AND run_at <= ${before}
-    LIMIT ${PURGE_SLICE_ROWS})`
+    AND NOT (${named(recurring)}) LIMIT ${PURGE_SLICE_ROWS})`
 
 /** Counts the jobs of a lane in a state, at most `limit`, without blocked ones. */
 export async function countJobs(
