@@ -10,11 +10,13 @@ import type { Clock } from '../../kernel/clock.ts'
 import { lowestIdAt } from '../../kernel/id.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
+import { leastOfKeys } from '../../platform/storage/key-walk.ts'
 import { readPartitions, tablesOfMixedAge } from '../../platform/storage/partitions/catalog.ts'
 import { expiredPartitions } from '../../platform/storage/partitions/periods.ts'
 import { renewPartitions } from '../../platform/storage/partitions/upkeep.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
 import { AFTER_ALL, fillFirst } from './backlog-store.ts'
+import { PENDING_OF_ENDPOINTS } from './due-store.ts'
 import type { EndpointKey } from './ports.ts'
 import { RETENTION_MS } from './retry-schedule.ts'
 import { bodyTable, deliveryTable, IS_PENDING, OWN, TIME } from './tables.ts'
@@ -57,8 +59,15 @@ const eventStatements = (table: string) => ({
   dropEvents: prepareStatement(`DELETE FROM ${table} WHERE ${EXPIRED}`),
 })
 
-const deletedRegistrations = prepareStatement(
-  'SELECT no, scope FROM gh_webhooks WHERE deleted_at IS NOT NULL ORDER BY deleted_at LIMIT 100',
+/** Registrations that one statement reads. */
+const REGISTRATIONS_PAGE = 1_000
+/** The registrations with pending deliveries; the scope is null unless they are deleted. */
+const pendingRegistrations = (db: Database) =>
+  prepareStatement(`SELECT e.no, w.scope
+    FROM ${leastOfKeys(db, PENDING_OF_ENDPOINTS, 'next_attempt_at')} AS e
+    LEFT JOIN gh_webhooks w ON w.no = e.no AND w.deleted_at IS NOT NULL ORDER BY e.no`)
+const deletedScope = prepareStatement(
+  'SELECT scope FROM gh_webhooks WHERE no = ? AND deleted_at IS NOT NULL',
 )
 const failPending =
   prepareStatement(`UPDATE gh_deliveries SET state = 'failed', failed = 1, next_attempt_at = NULL
@@ -67,11 +76,15 @@ const failPending =
 const dropOutcomes = prepareStatement(`DELETE FROM gh_webhook_outcomes WHERE webhook_no = ?
   AND NOT EXISTS (SELECT 1 FROM gh_webhooks w
     WHERE w.scope = gh_webhook_outcomes.scope AND w.no = gh_webhook_outcomes.webhook_no)`)
-const dropRegistration = prepareStatement(`DELETE FROM gh_webhooks WHERE no = ? AND deleted_at <= ?
-  AND NOT EXISTS (SELECT 1 FROM gh_deliveries d
+const HAS_NONE = `NOT EXISTS (SELECT 1 FROM gh_deliveries d
     WHERE d.scope = gh_webhooks.scope AND d.webhook_no = gh_webhooks.no)
   AND NOT EXISTS (SELECT 1 FROM ${WAITING_EVENTS} AS e
-    WHERE e.scope = gh_webhooks.scope AND e.waits_for = gh_webhooks.no)`)
+    WHERE e.scope = gh_webhooks.scope AND e.waits_for = gh_webhooks.no)`
+const emptyRegistrations = prepareStatement(`SELECT no FROM gh_webhooks
+  WHERE deleted_at <= ? AND ${HAS_NONE} ORDER BY deleted_at LIMIT ${SLICE}`)
+const dropRegistration = prepareStatement(
+  `DELETE FROM gh_webhooks WHERE no = ? AND deleted_at <= ? AND ${HAS_NONE}`,
+)
 
 /** Events have their time in seconds. */
 const secondOf = (ms: number): number => Math.floor(ms / 1000)
@@ -240,20 +253,65 @@ async function purgeEventRows(db: Database, table: string, now: number): Promise
   return purgedCount
 }
 
-/** Fails the pending deliveries of deleted registrations; purges registrations without any. */
+/**
+ * Fails the pending deliveries of deleted registrations; purges registrations without any. It seeks
+ * the registrations that have such work, so that those which a customer deletes delay no other.
+ */
 async function purgeRegistrations(db: Database, now: number): Promise<number> {
-  let purgedCount = 0
-  for (const [no, scope] of await db.arrays(deletedRegistrations([]))) {
-    await fillAll(db, { no: no as number, scope: scope as Scope })
-    for (let endedCount = 0; endedCount < RUN_MAX; endedCount += SLICE) {
-      const write = db.write((tx) => tx.run(failPending([no])), { single: true })
-      if ((await write) < SLICE) break
+  for (const { no, scope } of await listAwaitedOfDeleted(db)) await fillAll(db, { no, scope })
+  let nos = await listPendingOfDeleted(db)
+  for (let endedCount = 0; nos.length > 0 && endedCount < RUN_MAX; ) {
+    const rest: number[] = []
+    for (const no of nos) {
+      const count = await db.write((tx) => tx.run(failPending([no])), { single: true })
+      endedCount += count
+      if (count === SLICE) rest.push(no)
     }
-    purgedCount += await db.write(async (tx) => {
-      const count = await tx.run(dropRegistration([no, now - RETENTION_MS]))
-      if (count > 0) await tx.run(dropOutcomes([no]))
-      return count
-    })
+    nos = rest
+  }
+  return dropEmptyRegistrations(db, now - RETENTION_MS)
+}
+
+/** Lists the deleted registrations whose deliveries wait in their events. */
+async function listAwaitedOfDeleted(db: Database): Promise<EndpointKey[]> {
+  const endpoints: EndpointKey[] = []
+  for (let after = 0; ; ) {
+    const awaited = await listAwaited(db, after, AWAITED_PAGE)
+    for (const { no } of awaited) {
+      const [row] = await db.arrays(deletedScope([no]))
+      if (row) endpoints.push({ no, scope: row[0] as Scope })
+    }
+    if (awaited.length < AWAITED_PAGE) return endpoints
+    after = awaited.at(-1)!.no
+  }
+}
+
+/** Lists the numbers of the deleted registrations with pending deliveries. */
+async function listPendingOfDeleted(db: Database): Promise<number[]> {
+  const statement = pendingRegistrations(db)
+  const nos: number[] = []
+  for (let after = 0; ; ) {
+    const rows = (await db.arrays(statement([after, REGISTRATIONS_PAGE]))) as [number, number][]
+    for (const [no, scope] of rows) if (scope !== null) nos.push(no)
+    if (rows.length < REGISTRATIONS_PAGE) return nos
+    after = rows.at(-1)![0]
+  }
+}
+
+/** Purges registrations that were deleted before an instant, and have no delivery. */
+async function dropEmptyRegistrations(db: Database, before: number): Promise<number> {
+  let purgedCount = 0
+  for (let count = SLICE; count === SLICE && purgedCount < RUN_MAX; ) {
+    const rows = await db.arrays(emptyRegistrations([before]))
+    count = 0
+    for (const [no] of rows) {
+      count += await db.write(async (tx) => {
+        const dropped = await tx.run(dropRegistration([no, before]))
+        if (dropped > 0) await tx.run(dropOutcomes([no]))
+        return dropped
+      })
+    }
+    purgedCount += count
   }
   return purgedCount
 }
