@@ -85,6 +85,7 @@ function assemblePersons(
     monitoring: monitoring.options.store,
     render: catalog.render,
     effective: late.livingVersion,
+    wake: late.wakeDeliveries,
   }
   return { erasure: createPersonErasure(deps), export: createPersonExport(deps) }
 }

@@ -58,6 +58,8 @@ const ACTION = 'person.erase'
  * Rows that others write go on to mention common values, so that the passes have an end.
  */
 const LAST_PASS = 3
+/** Within this time after a pass, engines have evicted the bodies that it has replaced. */
+const EVICTION_MS = 2_500
 /** The passes of a part that others follow: it collects, and erases in the data of others. */
 const LAST_PASS_OF_PART = 1
 
@@ -180,6 +182,7 @@ async function runErasure(
   const next = await walkSteps(steps, state, {
     ...{ clock, signal, isAwaited, lastPass: isPart ? LAST_PASS_OF_PART : LAST_PASS },
     settleMs: stored.part === 0 ? SETTLE_MS : 0,
+    passRestMs: EVICTION_MS,
   })
   if (!next && isPart) values.beginNextPart()
   if (next || isPart) {

@@ -17,6 +17,8 @@ import type { RowId } from '../../kernel/row-id.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import { eraseDeliveredEvent, eraseResponses } from '../../outbound/deliveries/erased-event.ts'
 import type { BodyRenderer } from '../../outbound/deliveries/outbox.ts'
+import type { WakeDeliveries } from '../../outbound/deliveries/wake-up.ts'
+import { evictWindows } from '../../outbound/deliveries/window-eviction.ts'
 import { replaceEmittedObject } from '../../outbound/emissions/store.ts'
 import { emissions } from '../../outbound/emissions/tables.ts'
 import { MAIL_KINDS } from '../../platform/jobs/job.ts'
@@ -50,6 +52,7 @@ export interface PersonStepDeps extends BodyRenderer {
   readonly tables: readonly OwnedTable[]
   readonly monitoring: RowPlace
   readonly trail: AuditSigner
+  readonly wake: WakeDeliveries
 }
 
 /** The dependencies of the steps that erase. */
@@ -210,6 +213,13 @@ export function erasingSteps(
       name: `${auditTrail.name} details`,
     },
     ...tables.flatMap((table) => tableSteps(deps, table, places)),
+    {
+      name: 'windows of engines',
+      async slice() {
+        await evictWindows(db, deps.wake, person.scope)
+        return { changed: 0, next: undefined }
+      },
+    },
   ]
 }
 

@@ -76,6 +76,8 @@ interface WalkRun {
   readonly lastPass?: number
   /** The pause after the first pass. */
   readonly settleMs?: number
+  /** The pause after each later one that another follows. Default: none. */
+  readonly passRestMs?: number
   /** Whether the walk pauses for no other request. */
   readonly isAwaited?: boolean | undefined
 }
@@ -87,7 +89,14 @@ interface WalkRun {
 export async function walkSteps(
   steps: readonly WalkStep[],
   state: WalkState,
-  { clock, signal, lastPass = Number.POSITIVE_INFINITY, settleMs = SETTLE_MS, isAwaited }: WalkRun,
+  {
+    clock,
+    signal,
+    lastPass = Number.POSITIVE_INFINITY,
+    settleMs = SETTLE_MS,
+    passRestMs = 0,
+    isAwaited,
+  }: WalkRun,
 ): Promise<WalkState | undefined> {
   const rest = (ms: number) => (isAwaited ? nextTick() : delay(ms, undefined, { signal }))
   const begunMs = clock.elapsedMs()
@@ -107,7 +116,7 @@ export async function walkSteps(
     }
   }
   if (pass > 0 && (changed === 0 || pass >= lastPass)) return undefined
-  if (pass === 0) await rest(settleMs)
+  await rest(pass === 0 ? settleMs : passRestMs)
   return { pass: pass + 1, changed: 0 }
 }
 

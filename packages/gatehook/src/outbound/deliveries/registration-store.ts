@@ -70,7 +70,7 @@ const clearHealth = prepareStatement(
   `UPDATE gh_webhooks SET first_failure_at = NULL, last_failure_at = NULL, hold_until = NULL
    WHERE scope = ? AND no = ?`,
 )
-const advanceRevision = prepareStatement(
+export const advanceRevision = prepareStatement(
   'UPDATE gh_webhooks SET revision = revision + 1 WHERE scope = ? AND no = ?',
 )
 const markAsDeleted = prepareStatement(

@@ -158,6 +158,52 @@ test('rows that were read beside a changed registration replace those of its win
   assert.deepEqual(reads, [[], ['a', 'b'], ['a', 'b'], []])
 })
 
+for (const cause of ['an open circuit breaker', 'a hold']) {
+  test(`after ${cause}, no delivery starts before a changed registration is read`, async () => {
+    const time = { now: 1, elapsedMs: 1 }
+    let current = { revision: 1, body: 'old' }
+    const store = {
+      readRegistration: async () => ({ ...registration, revision: current.revision }),
+      readSummary: async () => undefined,
+      readDueDeliveries: async (_: EndpointKey, __: unknown, loadedIds: ReadonlySet<string>) => ({
+        rows: loadedIds.size > 0 ? [] : [{ ...row, body: current.body }],
+        nextDueAt: undefined,
+      }),
+      readDuePage: async () => ({ endpoints: [], readUntil: 1, isComplete: true }),
+      readEndpointSlice: async () => ({ endpoints: [], next: undefined }),
+      listFailing: async () => [],
+      ...noBacklogs,
+    } as unknown as EngineStore
+    const clock = { now: () => time.now, elapsedMs: () => time.elapsedMs }
+    const results = new ResultWriter(store, clock)
+    const table = new EndpointTable()
+    const filler = new WindowFiller({
+      ...{ store, clock, table, results },
+      leases: soleLeases,
+      rate: undefined,
+    })
+    const endpoint = (await filler.findAwakened(2))!
+    const fill = async () => {
+      filler.consider(endpoint, time.now)
+      await filler.fill()
+    }
+    endpoint.expectDueAt(0)
+    endpoint.hasChanged = true
+    await fill()
+    assert.equal(endpoint.windowSize, 1)
+    if (cause === 'a hold') endpoint.holdUntil = 60_000
+    else for (let n = 0; n < 20; n++) endpoint.breaker.recordResult(false, time.now, false)
+    assert.ok(endpoint.blockedUntil(time.now) > 0)
+    current = { revision: 2, body: 'new' }
+    time.now = endpoint.blockedUntil(time.now) + 1
+    time.elapsedMs = time.now
+    assert.equal(endpoint.canStart(time.now, time.elapsedMs), false)
+    await fill()
+    assert.equal(endpoint.windowSize, 1)
+    assert.equal(endpoint.takeRow().body, 'new')
+  })
+}
+
 test('a window is read from where the last read ended, and from an earlier delivery', async () => {
   const froms: number[] = []
   const batches = [
