@@ -63,17 +63,45 @@ type AttemptColumns = [
   body?: string,
 ]
 
+/** Bytes of the largest attempt in the column `attempts`: control characters have six in JSON. */
+export const ATTEMPT_BYTES_MAX = 32_768
+/** Bytes of the column: the first attempt, and the newest ones that fit. */
+export const ATTEMPTS_BYTES_MAX = 4 * ATTEMPT_BYTES_MAX
+/** Rows with attempts that one statement reads: 1 MiB. */
+export const ATTEMPTS_READ_ROWS = 1_048_576 / ATTEMPTS_BYTES_MAX
+
 /**
  * Encodes an attempt for the column `attempts`: a JSON array, without names. A row that grows has
- * to move in its table, so each character counts.
+ * to move in its table, so each character counts. Shortens the body to `ATTEMPT_BYTES_MAX`.
  */
 export function encodeAttempt(
   { n, at, url }: { readonly n: number; readonly at: number; readonly url: string },
   outcome: Outcome,
 ): string {
   const columns: AttemptColumns = [n, at, Math.round(outcome.durationMs), errorOf(outcome), url]
-  if (outcome.kind === 'answered') columns.push(outcome.status, outcome.headers, outcome.body)
+  if (outcome.kind === 'failed') return JSON.stringify(columns)
+  const { status, headers, body } = outcome
+  columns.push(status, headers, body)
+  const text = JSON.stringify(columns)
+  const excessBytes = Buffer.byteLength(text) - ATTEMPT_BYTES_MAX
+  if (excessBytes <= 0) return text
+  columns[BODY_AT] = shortenBody(body, jsonBytes(body) - excessBytes)
   return JSON.stringify(columns)
+}
+
+/** The position of the body in an encoded attempt. */
+const BODY_AT = 7
+
+const jsonBytes = (text: string): number => Buffer.byteLength(JSON.stringify(text))
+
+/** Returns the start of a text whose JSON has at most so many bytes. */
+function shortenBody(body: string, maxBytes: number): string {
+  let text = body
+  for (let bytes = jsonBytes(text); bytes > maxBytes && text !== ''; bytes = jsonBytes(text)) {
+    const length = Math.floor((text.length * Math.max(0, maxBytes)) / bytes)
+    text = text.slice(0, length).replace(/[\ud800-\udbff]$/, '') // half of a character
+  }
+  return text
 }
 
 /** The codes of `gatehook-receiver` and of the receivers of the docs, and what to do about each. */

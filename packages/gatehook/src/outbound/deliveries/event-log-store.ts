@@ -2,11 +2,12 @@
  * SQL of the deliveries of events, for operators: their counts by state, those of one event, and
  * conditions of lists. `log-store.ts` has the deliveries of one registration.
  */
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { WAITING_EVENTS } from '../../history/events/waiting.ts'
 import type { Reader, Row } from '../../platform/storage/database.ts'
 import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
 import { ROWS_AND_WAITING } from './backlog-store.ts'
-import type { DeliveryState } from './delivery.ts'
+import { ATTEMPTS_READ_ROWS, type DeliveryState } from './delivery.ts'
 import type { DeliveryRow } from './log-store.ts'
 import { deliveryIdOf } from './outbox.ts'
 import type { Registration } from './registration-store.ts'
@@ -76,11 +77,22 @@ const ofEvent = prepareStatement(`SELECT d.scope, d.webhook_no, d.id, d.event_id
   FROM ${ROWS_AND_WAITING} d
   LEFT JOIN gh_webhooks w ON w.scope = d.scope AND w.no = d.webhook_no
   LEFT JOIN gh_webhook_outcomes o ON o.scope = d.scope AND o.webhook_no = d.webhook_no
-  WHERE d.scope = ? AND d.id > ? AND d.id < ? ORDER BY d.id`)
+  WHERE d.scope = ? AND d.id > ? AND d.id < ? ORDER BY d.id LIMIT ${ATTEMPTS_READ_ROWS}`)
 
-/** Lists the deliveries of one event, with their attempts. */
-export const listDeliveriesOfEvent = (from: Reader, { scope, id }: EventKey) =>
-  from.all<DeliveryOfEvent>(ofEvent([scope, ...rangeOf(id)]))
+/** Reads the deliveries of one event with their attempts, in pages of at most 1 MiB. */
+export async function* pagesOfEvent(
+  from: Reader,
+  { scope, id }: EventKey,
+): AsyncGenerator<readonly DeliveryOfEvent[]> {
+  let [after, below] = rangeOf(id)
+  for (;;) {
+    const rows = await from.all<DeliveryOfEvent>(ofEvent([scope, after, below]))
+    yield rows
+    if (rows.length < ATTEMPTS_READ_ROWS) return
+    after = rows.at(-1)!.id
+    await nextTick() // other requests run between two reads
+  }
+}
 
 const anyOfEvent = prepareStatement(`SELECT scope, event_type, created_at FROM gh_deliveries
   WHERE id > ? AND id < ? ORDER BY id LIMIT 1`)

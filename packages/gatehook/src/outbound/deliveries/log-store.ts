@@ -147,13 +147,8 @@ export async function readPendingEventIds(
   return new Set(rows.map(([id]) => id as string))
 }
 
-/** Beyond this, a resend purges the delivery's former attempts. */
-const ATTEMPTS_MAX_CHARACTERS = 1_000_000
-
 /** SET clause: pending, at the start of another round of attempts. */
-const RESET = `state = 'pending', attempt = ${NEXT_ROUND}, failed = NULL,
-  attempts = CASE WHEN length(gh_deliveries.attempts) > ${ATTEMPTS_MAX_CHARACTERS} THEN NULL
-             ELSE gh_deliveries.attempts END`
+const RESET = `state = 'pending', attempt = ${NEXT_ROUND}, failed = NULL`
 const EVENT_IS_STORED = isEventStored('gh_deliveries')
 
 const reset = prepareStatement(`UPDATE gh_deliveries SET ${RESET}, next_attempt_at = ?

@@ -1,8 +1,10 @@
 /** SQL of the health of endpoints, for operators: summaries, waiting deliveries, last attempts. */
 
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { countAllWaiting, countWaitingIn } from '../../history/events/waiting.ts'
 import type { Reader, Row } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
+import { ATTEMPTS_READ_ROWS } from './delivery.ts'
 import type { StoredSummary } from './outcome-summary.ts'
 import type { EndpointKey } from './ports.ts'
 import { IS_PENDING, OWN, TIME } from './tables.ts'
@@ -113,38 +115,27 @@ export interface AttemptedRow {
   readonly attempts: string | null
 }
 
-/** Rows of one read; a row has at most about 200 KiB of attempts. */
-const ATTEMPTED_ROWS = 32
 /** Rows and characters that are examined for the last attempts of an endpoint. */
 const EXAMINED_MAX = 512
 const CHARACTERS_MAX = 4 * 1024 * 1024
 const attempted = prepareStatement(`SELECT id, attempts FROM gh_deliveries
-  WHERE scope = ? AND webhook_no = ? AND id <= ? ORDER BY id DESC LIMIT ${ATTEMPTED_ROWS}`)
+  WHERE scope = ? AND webhook_no = ? AND id <= ? ORDER BY id DESC LIMIT ${ATTEMPTS_READ_ROWS}`)
 
-/**
- * Reads deliveries with attempts, newest first from `newestId`, until `isEnough` of them or until
- * the bounds are reached.
- */
-export async function readAttempted(
+/** Reads deliveries with attempts in pages, newest first from `newestId`, up to the bounds. */
+export async function* readAttempted(
   from: Reader,
   { scope, no }: EndpointKey,
   newestId: string,
-  isEnough: (rows: readonly AttemptedRow[]) => boolean,
-): Promise<readonly AttemptedRow[]> {
-  const deliveries: AttemptedRow[] = []
+): AsyncGenerator<readonly AttemptedRow[]> {
   let characters = 0
   let until = newestId
-  for (let examined = 0; examined < EXAMINED_MAX; examined += ATTEMPTED_ROWS) {
+  for (let examined = 0; examined < EXAMINED_MAX; examined += ATTEMPTS_READ_ROWS) {
     const rows = await from.all<AttemptedRow & Row>(attempted([scope, no, until]))
-    for (const row of rows) {
-      // The last row of a read is the first one of the next.
-      if (row.attempts === null || row.id === deliveries.at(-1)?.id) continue
-      deliveries.push(row)
-      characters += row.attempts.length
-    }
-    const last = rows.at(-1)
-    if (rows.length < ATTEMPTED_ROWS || characters > CHARACTERS_MAX || isEnough(deliveries)) break
-    until = last!.id
+    // The last row of a read is the first one of the next.
+    yield rows.filter(({ id, attempts }) => attempts !== null && (examined === 0 || id !== until))
+    characters += rows.reduce((sum, { attempts }) => sum + (attempts?.length ?? 0), 0)
+    if (rows.length < ATTEMPTS_READ_ROWS || characters > CHARACTERS_MAX) return
+    until = rows.at(-1)!.id
+    await nextTick() // other requests run between two reads
   }
-  return deliveries
 }

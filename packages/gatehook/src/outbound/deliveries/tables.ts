@@ -180,7 +180,8 @@ export const deliveries: Table = {
   row:
     'A delivery. A pending one has `next_attempt_at`, by which partial indexes find it (decision ' +
     '0083). `attempts` has JSON arrays with commas between them and no outer brackets, so ' +
-    'that an update can append. `failed` is 1 for failed and exhausted ones.',
+    'that an update can append: the first and the newest, of 128 KiB, with their numbers. ' +
+    '`failed` is 1 for failed and exhausted ones.',
   columns: {
     no: serial,
     id: text.plain,

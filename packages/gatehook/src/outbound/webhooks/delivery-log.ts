@@ -13,6 +13,7 @@ import type { Collection } from '../../protocol/lists/collection.ts'
 import { type AddedMembers, createList, type EngineList } from '../../protocol/lists/definition.ts'
 import { ROWS_AND_WAITING } from '../deliveries/backlog-store.ts'
 import {
+  ATTEMPTS_BYTES_MAX,
   type AttemptRecord,
   DELIVERY_STATES,
   decodeAttempts,
@@ -22,8 +23,8 @@ import { type DeliveryRow, findDelivery } from '../deliveries/log-store.ts'
 import type { Registration } from '../deliveries/registration-store.ts'
 import { registrationOf } from '../deliveries/registration-store.ts'
 import { deliveries } from '../deliveries/tables.ts'
-import type { WebhookContext } from './registrations.ts'
 import { FINAL_STATUS } from '../transport/attempt.ts'
+import type { WebhookContext } from './registrations.ts'
 
 const deliveryMembers = {
   id: b.text().example('dlv_01jdq8w9vgk7'),
@@ -43,7 +44,12 @@ export const anyDeliveryMembers = {
 
 /** An attempt as the API returns it (§9.10). */
 export const attemptMembers = {
-  n: b.int(1),
+  n: b
+    .int(1)
+    .describe(
+      'The number of the attempt, from 1. A delivery stores the first one and the newest, at ' +
+        'most 128 KiB: the numbers of others are missing.',
+    ),
   at: b.time(),
   status: b
     .int(FINAL_STATUS.min, FINAL_STATUS.max)
@@ -56,7 +62,10 @@ export const attemptMembers = {
   response_body: b
     .text()
     .nullable()
-    .describe('Null in lists; a single delivery has it.')
+    .describe(
+      'The first 16 KiB, less if they need 32 KiB of JSON. Null in lists; a single delivery ' +
+        'has it.',
+    )
     .example(null),
 }
 
@@ -105,7 +114,7 @@ export const deliveryLog: EngineList = {
   filter: ['id', 'event_id', 'event_type', 'state', 'created_at'],
   sort: ['id'],
   indexes: [['webhook_no', 'id']],
-  maxRowBytes: 262_144,
+  maxRowBytes: 2 * ATTEMPTS_BYTES_MAX, // the attempts are stored as JSON
 }
 
 export const deliveryList = createList(deliveryLog)

@@ -94,17 +94,16 @@ async function readAttempts(
   newestId: string | undefined,
   limit: number,
 ): Promise<readonly AttemptJson[]> {
-  let count = 0
-  let index = 0
-  const isEnough = (rows: readonly store.AttemptedRow[]) => {
-    for (; index < rows.length; index++) count += decodeAttempts(rows[index]!.attempts).length
-    return count >= limit
-  }
+  const attempts: AttemptJson[] = []
   // `~` sorts after every id: before its first attempt, an endpoint has test deliveries only.
-  const rows = await store.readAttempted(db, endpoint, newestId ?? '~', isEnough)
-  const attempts = rows.flatMap((row) =>
-    decodeAttempts(row.attempts).map((attempt, index) => attemptJson(row.id, attempt, index)),
-  )
+  for await (const rows of store.readAttempted(db, endpoint, newestId ?? '~')) {
+    for (const { id, attempts: stored } of rows) {
+      attempts.push(
+        ...decodeAttempts(stored).map((attempt, index) => attemptJson(id, attempt, index)),
+      )
+    }
+    if (attempts.length >= limit) break
+  }
   return attempts.toSorted((a, b) => (a.at < b.at ? -1 : 1)).slice(-limit)
 }
 

@@ -3,11 +3,11 @@
 import { type EventAccess, makerAsReader } from '../../history/events/event-access.ts'
 import { matchesAny } from '../../history/events/event-pattern.ts'
 import type { Reader } from '../../platform/storage/database.ts'
-import { decodeAttempts } from '../deliveries/delivery.ts'
+import { type AttemptRecord, decodeAttempts } from '../deliveries/delivery.ts'
 import {
   countByState,
   type EventKey,
-  listDeliveriesOfEvent,
+  pagesOfEvent,
   type StateCount,
 } from '../deliveries/event-log-store.ts'
 import { listSubscriptions } from '../deliveries/registration-store.ts'
@@ -58,17 +58,38 @@ export const totalsOf = (
   event: EventKey,
 ): DeliveryTotals => totals.get(keyOf(event)) ?? NONE
 
-/** Reads the deliveries of one event with their attempts, and why the next one is when it is. */
+/** Characters of the attempts of all deliveries of an event that a response has as a whole. */
+const WHOLE_CHARACTERS = 524_288
+/** Of other deliveries it has this many of the newest attempts. */
+const NEWEST_ATTEMPTS = 10
+
+/**
+ * Reads the deliveries of one event, and why the next attempt is when it is. Beyond
+ * `WHOLE_CHARACTERS`, deliveries have the newest attempts without the responses.
+ */
 export async function readDeliveriesOfEvent(from: Reader, event: EventKey, now: number) {
-  const rows = await listDeliveriesOfEvent(from, event)
-  return rows.map((row) => {
-    const { registration_id: id, active, deleted_at, url, version } = row
-    const registration = id === null ? undefined : { id, active, deleted_at }
-    const delivery = representationOf(registration, row, decodeAttempts(row.attempts))
-    const next_reason = nextReasonOf(delivery, row, now)
-    return { ...delivery, url, api_version: version, next_reason }
-  })
+  let left = WHOLE_CHARACTERS
+  const deliveries = []
+  for await (const rows of pagesOfEvent(from, event)) {
+    for (const row of rows) {
+      const { registration_id: id, active, deleted_at, url, version } = row
+      const registration = id === null ? undefined : { id, active, deleted_at }
+      const all = decodeAttempts(row.attempts)
+      const isWhole = (left -= row.attempts?.length ?? 0) >= 0
+      const attempts = isWhole ? all : all.slice(-NEWEST_ATTEMPTS).map(withoutResponse)
+      const delivery = representationOf(registration, row, attempts)
+      const next_reason = nextReasonOf(delivery, row, now)
+      deliveries.push({ ...delivery, url, api_version: version, next_reason })
+    }
+  }
+  return deliveries
 }
+
+const withoutResponse = (attempt: AttemptRecord): AttemptRecord => ({
+  ...attempt,
+  response_headers: null,
+  response_body: null,
+})
 
 /**
  * Returns the registrations that name a type. One whose scopes do not cover it has no delivery of

@@ -95,7 +95,11 @@ export const allEventOperations = {
                     .describe('Why the next attempt is when it is.'),
                 }),
               )
-              .optional(),
+              .optional()
+              .describe(
+                'If the attempts of all have more than 512 KiB, further deliveries have the ' +
+                  'newest ten, without the responses; a single delivery has them.',
+              ),
             named_by: b
               .list(
                 b.object({

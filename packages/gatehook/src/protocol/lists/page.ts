@@ -154,6 +154,10 @@ interface FilledPage extends PageContent {
   readonly isCut: boolean
 }
 
+/** Returns the characters of the texts of a row. */
+const charactersOf = (row: readonly Value[]): number =>
+  row.reduce<number>((sum, cell) => sum + (typeof cell === 'string' ? cell.length : 0), 0)
+
 /** Reads until the page has its rows or its bytes. `ahead`: 1 to detect whether rows follow. */
 async function fillPage(
   task: ListTask,
@@ -163,6 +167,7 @@ async function fillPage(
 ): Promise<FilledPage> {
   const rows: (readonly Value[])[] = []
   const items: string[] = []
+  /** Of the items; of an item whose row is larger, those of the row. */
   let bytes = 0
   const { work, collection } = task
   const { mostBytes = ITEMS_BYTES_MAX } = work ?? {}
@@ -181,7 +186,7 @@ async function fillPage(
     for (const row of read) {
       if (rows.length === limit) return { rows, items, more: true, isCut: false }
       const item = encode(row)
-      const itemBytes = sizeOf(item)
+      const itemBytes = Math.max(sizeOf(item), isWide(collection) ? charactersOf(row) : 0)
       bytes += itemBytes
       const pause = work?.count(itemBytes)
       if (pause) await pause
