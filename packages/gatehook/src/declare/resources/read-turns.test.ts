@@ -84,19 +84,10 @@ test('customers take turns, and so do the handlers of a customer', async () => {
   await microtasks()
   reads.push(names('c', 8).map(opener(2)))
   await nextTurn()
-  const second = begun.slice(16)
+  assert.deepEqual(begun.slice(0, 18), ['a0', 'b0', ...names('a', 16).slice(1), 'c0'])
   assert.deepEqual(
-    second,
-    ['a16', 'c0', 'b0', 'c1', 'a17', 'c2', 'b1', 'c3'].concat([
-      'a18',
-      'c4',
-      'b2',
-      'c5',
-      'a19',
-      'c6',
-      'b3',
-      'c7',
-    ]),
+    begun.slice(18).join(' '),
+    'a16 c1 b1 c2 a17 c3 b2 c4 a18 c5 b3 c6 a19 c7 b4 a20',
   )
   for (let n = 0; n < 20; n++) {
     await endAll()
@@ -117,4 +108,20 @@ test('a read that fails gives its place to the next one', async () => {
     ),
   )
   assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 100)
+})
+
+test('code that reads one row after the other waits for no turn', async () => {
+  const { begun, opener, endAll } = stage()
+  const parallel = names('a', 100).map(opener(1))
+  await microtasks()
+  const read = opener(2)
+  for (let n = 0; n < 30; n++) {
+    const one = read(`b${n}`)
+    await microtasks()
+    assert.equal(begun.at(-1), `b${n}`)
+    await endAll()
+    await one
+  }
+  assert.ok(begun.length < 130, 'the others have no more turns')
+  void parallel
 })

@@ -120,7 +120,7 @@ async function stepsOf(
   const deps = { db, monitoring, trail: audit.trail, warrant }
   for (const table of await listTables()) {
     const rows = new CustomerRows(table)
-    const { name, selfReferences = [] } = table
+    const { name, selfReferences = [], followsRequests: isFollowed } = table
     if (selfReferences.length > 0) {
       const unlink = tableSlices(deps, customer, {
         rows,
@@ -137,7 +137,7 @@ async function stepsOf(
       statement: (page) => rows.removal(page, db.name),
       onChange: (tx, count) => store.countDeleted(tx, customer.no, count),
     })
-    steps.push({ name, slice })
+    steps.push({ name, slice, isFollowed })
   }
   return steps
 }

@@ -260,8 +260,8 @@ function tableSteps(
   const walk = walkOf(table, table.ofPerson, values, (rows, page) =>
     rows[effect === 'clear' ? 'clearing' : 'removal'](page, database),
   )
-  const { name } = table
-  const own = { name, slice: tableSlices(deps, place, walk) }
+  const { name, followsRequests: isFollowed } = table
+  const own = { name, slice: tableSlices(deps, place, walk), isFollowed }
   if (!inRowsOfOthers) return [own]
   const { cleared } = inRowsOfOthers
   const ofOthers = walkOf(table, inRowsOfOthers, values, (rows, page) =>
@@ -270,8 +270,12 @@ function tableSteps(
   return [
     own,
     // Operators work on data of the customer, too.
-    { name: `${name} of operators`, slice: tableSlices(deps, place, ofOthers) },
-    { name: `${name} outside the customer`, slice: tableSlices(deps, others, ofOthers) },
+    { name: `${name} of operators`, slice: tableSlices(deps, place, ofOthers), isFollowed },
+    {
+      name: `${name} outside the customer`,
+      slice: tableSlices(deps, others, ofOthers),
+      isFollowed,
+    },
   ]
 }
 

@@ -56,6 +56,8 @@ interface SliceResult {
 export interface WalkStep {
   readonly name: string
   readonly slice: (position: RowPosition) => Promise<SliceResult>
+  /** Requests go on to add rows: they cause no further pass, and a later one removes the last. */
+  readonly isFollowed?: boolean | undefined
 }
 
 /** The place in a walk, which the input of the job stores. */
@@ -102,14 +104,14 @@ export async function walkSteps(
   const begunMs = clock.elapsedMs()
   let { pass, changed } = state
   const at = steps.findIndex(({ name }) => name === state.step)
-  for (const { name, slice } of steps.slice(Math.max(0, at))) {
+  for (const { name, slice, isFollowed } of steps.slice(Math.max(0, at))) {
     let position = name === state.step ? state.position : undefined
     for (position ??= { owner: 0 }; position; ) {
       signal.throwIfAborted()
       const sliceMs = clock.elapsedMs()
       if (sliceMs - begunMs >= RUN_MS) return { pass, changed, step: name, position }
       const result: SliceResult = await slice(position)
-      changed += result.changed
+      if (!isFollowed) changed += result.changed
       position = result.next
       const restMs = BATCH_REST * (clock.elapsedMs() - sliceMs)
       await rest(Math.max(REST_MIN_MS, restMs))
