@@ -67,15 +67,22 @@ function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefi
       version: call.version!,
       params: call.params,
       ...request,
-      read: createServiceReader(catalog, principal, reach, deps.db, views),
       show: views.show,
     }
     if (route.method === 'GET') {
       const now = catalog.clock.now()
       const timed = () => AbortSignal.any([call.signal, AbortSignal.timeout(FETCH_MAX_MS)])
       const network = { fetch: fetchUntil(deps.fetch, timed), write: rejectWrite }
-      const handle = () => route.handle({ ...context, ...network, now })
-      return encode(await inCallersTerms({ chain }, handle), views)
+      const turns = catalog.readTurns.open(principal.scope)
+      const read = createServiceReader(catalog, turns, reach, deps.db, views)
+      const handle = () => route.handle({ ...context, ...network, now, read })
+      // A caller that goes away leaves no reads behind, and neither does code that fails.
+      call.signal.addEventListener('abort', turns.end, { once: true })
+      try {
+        return encode(await inCallersTerms({ chain }, handle), views)
+      } finally {
+        turns.end()
+      }
     }
     const access = { principal, actor: actorOf(call), reach, record: deps.record, views }
     // The whole handler is one transaction, and its response commits with it.

@@ -216,8 +216,10 @@ function createAccess(
   const customer = jobGroup(scope)
   const actor = { kind: 'system', id: `job ${subject}` } as const
   const reach: ReachOf = () => ({ scope, owner: undefined, principal })
+  const turns = catalog.readTurns.open(scope)
+  steps.signal.addEventListener('abort', turns.end, { once: true })
   return {
-    read: createServiceReader(catalog, principal, reach, db, views),
+    read: createServiceReader(catalog, turns, reach, db, views),
     step: writing.step,
     write: calls.track('write', async (name: string | TxCode, code?: TxCode) => {
       const access = { principal, actor, reach, record, views }

@@ -15,7 +15,7 @@ function stage() {
   const begun: string[] = []
   let open: (() => void)[] = []
   const opener = (customer: number) => {
-    const take = turns.open(scopeOf(customer, 'live'))
+    const { take } = turns.open(scopeOf(customer, 'live'))
     return (name: string) =>
       take(() => {
         begun.push(name)
@@ -98,7 +98,7 @@ test('customers take turns, and so do the handlers of a customer', async () => {
 
 test('a read that fails gives its place to the next one', async () => {
   const turns = createReadTurns((next) => setImmediate(next))
-  const take = turns.open(scopeOf(1, 'live'))
+  const { take } = turns.open(scopeOf(1, 'live'))
   const results = await Promise.allSettled(
     Array.from({ length: 200 }, (_, n) =>
       take(async () => {
@@ -124,4 +124,22 @@ test('code that reads one row after the other waits for no turn', async () => {
   }
   assert.ok(begun.length < 130, 'the others have no more turns')
   void parallel
+})
+
+test('reads that wait fail when the code around them ends, and take no turn', async () => {
+  const after: (() => void)[] = []
+  const turns = createReadTurns((next) => after.push(next))
+  const { take, end } = turns.open(scopeOf(1, 'live'))
+  let begunCount = 0
+  const count = async () => void begunCount++
+  const reads = names('a', 1_000).map(() => take(count))
+  const settled = Promise.allSettled(reads)
+  await microtasks()
+  end()
+  const failed = (await settled).filter(({ status }) => status === 'rejected')
+  assert.equal(begunCount + failed.length, 1_000)
+  assert.ok(begunCount < 100, `${begunCount}`)
+  await assert.rejects(take(count), /the code around this read has ended/)
+  for (const next of after) next()
+  await turns.open(scopeOf(1, 'live')).take(count)
 })

@@ -12,9 +12,16 @@ const PER_TURN_MAX = 16
 /** Runs a read in its turn. */
 export type TakeReadTurn = <T>(read: () => Promise<T>) => Promise<T>
 
+/** The turns of the reads of a handler or a transaction. */
+export interface HandlerTurns {
+  readonly take: TakeReadTurn
+  /** To be called when the code has ended: reads that wait for a turn fail. */
+  end(): void
+}
+
 export interface ReadTurns {
   /** Returns the turns of the reads of a handler or a transaction of a customer. */
-  open(scope: Scope): TakeReadTurn
+  open(scope: Scope): HandlerTurns
 }
 
 /** The reads of a handler or a transaction. */
@@ -24,6 +31,7 @@ class Reads {
   runningCount = 0
   /** Whether it is in the line of its customer. */
   isReady = false
+  hasEnded = false
   #waiting: (() => void)[] = []
   /** Those at the begin of `#waiting` that have begun: `shift` would move all others. */
   #begunCount = 0
@@ -36,7 +44,7 @@ class Reads {
     return this.#waiting.length > 0 && this.runningCount < AT_ONCE_MAX
   }
 
-  /** Resolves when the read may begin. */
+  /** Resolves when the read may begin, or the code has ended. */
   wait(): Promise<void> {
     return new Promise((begin) => this.#waiting.push(begin))
   }
@@ -44,6 +52,14 @@ class Reads {
   /** Whether none of its reads runs or waits. */
   get isIdle(): boolean {
     return this.runningCount === 0 && this.#waiting.length === 0
+  }
+
+  end(): void {
+    this.hasEnded = true
+    const waiting = this.#waiting.slice(this.#begunCount)
+    this.#waiting = []
+    this.#begunCount = 0
+    for (const settle of waiting) settle()
   }
 
   beginNext(): void {
@@ -55,6 +71,10 @@ class Reads {
     this.runningCount++
     begin()
   }
+}
+
+function requireUnended({ hasEnded }: Reads): void {
+  if (hasEnded) throw new Error('the code around this read has ended')
 }
 
 /** @param afterTurn calls a function after the event loop has run other requests */
@@ -84,12 +104,14 @@ export function createReadTurns(afterTurn: (next: () => void) => void = setImmed
       ready.delete(customer)
       if (line.length > 0) ready.set(customer, line)
       reads.isReady = false
+      if (!reads.mayBegin) continue
       reads.beginNext()
       countBegin()
       enter(reads)
     }
   }
   const take = async <T>(reads: Reads, read: () => Promise<T>): Promise<T> => {
+    requireUnended(reads)
     // Code that reads one row after the other waits for nobody: it may hold locks.
     if (reads.isIdle) {
       reads.runningCount++
@@ -99,6 +121,7 @@ export function createReadTurns(afterTurn: (next: () => void) => void = setImmed
       enter(reads)
       beginReady()
       await begun
+      requireUnended(reads)
     }
     try {
       return await read()
@@ -111,7 +134,7 @@ export function createReadTurns(afterTurn: (next: () => void) => void = setImmed
   return {
     open(scope) {
       const reads = new Reads(customerNoOf(scope))
-      return (read) => take(reads, read)
+      return { take: (read) => take(reads, read), end: () => reads.end() }
     },
   }
 }

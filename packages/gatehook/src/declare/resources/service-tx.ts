@@ -28,6 +28,7 @@ import {
   requireNoState,
 } from './own-values.ts'
 import type { RowOperation, RowReach } from './ownership.ts'
+import type { HandlerTurns } from './read-turns.ts'
 import { runOnce } from './repeat-keys.ts'
 import type { AnyResource, AnyRow, ResourceDefinition } from './resource.ts'
 import type { RowViews } from './row-views.ts'
@@ -107,14 +108,13 @@ type Register = Pick<RowViews, 'register'>
  */
 export function createServiceReader(
   catalog: Catalog,
-  { scope }: Principal,
+  { take }: Pick<HandlerTurns, 'take'>,
   reach: ReachOf,
   db: Reader,
   views: Register,
 ) {
   const { sql, ...reads } = readerOf(catalog, reach, db, views)
-  const takeTurn = catalog.readTurns.open(scope)
-  const inTurn = (word: Word) => handled((...given) => takeTurn(() => word(...given)))
+  const inTurn = (word: Word) => handled((...given) => take(() => word(...given)))
   return { ...mapWords(reads, inTurn), sql: mapWords(sql, inTurn) }
 }
 
@@ -169,7 +169,7 @@ export async function withServiceTx<T>(
   sql: Tx,
   code: (tx: OwnTx, words: AwaitedWords) => T | Promise<T>,
 ): Promise<T> {
-  const turns = new WordTurns(sql, catalog.readTurns.open(deps.principal.scope))
+  const turns = new WordTurns(sql, () => catalog.readTurns.open(deps.principal.scope))
   return turns.run((words) => code(createServiceTx(catalog, deps, sql, turns), words))
 }
 

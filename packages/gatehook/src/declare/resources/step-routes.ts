@@ -137,7 +137,9 @@ function accessOf(
   const reach = callersReach(principal)
   const access = { principal, actor: actorOf(call), reach, record, views }
   const { group: customer, caller } = ownerOfPrincipal(principal)
-  const reader = createServiceReader(catalog, principal, reach, db, views)
+  const turns = catalog.readTurns.open(principal.scope)
+  own.steps.signal.addEventListener('abort', turns.end, { once: true })
+  const reader = createServiceReader(catalog, turns, reach, db, views)
   return {
     step: own.step,
     read: (name: string, code: (read: unknown) => unknown) => own.read(name, () => code(reader)),

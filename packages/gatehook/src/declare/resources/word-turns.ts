@@ -10,7 +10,7 @@ import type { Tx } from '../../platform/storage/database.ts'
 import { mayChange } from '../../platform/storage/sql.ts'
 import { type AwaitedWords, createAwaitedWords, isRead, type Word } from './awaited-words.ts'
 import { OwnStatement } from './own-sql.ts'
-import type { TakeReadTurn } from './read-turns.ts'
+import type { HandlerTurns } from './read-turns.ts'
 
 type Task<T> = () => Promise<T>
 
@@ -20,13 +20,13 @@ const endOf = (running: Promise<unknown>): Promise<void> => running.then(ignore,
 /** The words of some code: of a whole transaction, or of one `tx.sql.attempt(…)` in it. */
 class CodeTurns {
   readonly words = createAwaitedWords()
-  readonly #takeReadTurn: TakeReadTurn
+  readonly #reading: HandlerTurns
   #changes: Promise<void> = Promise.resolve()
   #reads: Promise<void> = Promise.resolve()
   #state: 'runs' | 'done' | 'failed' = 'runs'
 
-  constructor(takeReadTurn: TakeReadTurn) {
-    this.#takeReadTurn = takeReadTurn
+  constructor(reading: HandlerTurns) {
+    this.#reading = reading
   }
 
   /** Whether the code has ended without an error. */
@@ -40,7 +40,7 @@ class CodeTurns {
    */
   read<T>(task: Task<T>): Promise<T> {
     const changes = this.#changes
-    const running = changes.then(() => this.#takeReadTurn(() => this.#begin(task)))
+    const running = changes.then(() => this.#reading.take(() => this.#begin(task)))
     this.#reads = endOf(Promise.all([this.#reads, endOf(running)]))
     return running
   }
@@ -69,6 +69,7 @@ class CodeTurns {
       return result
     } catch (error) {
       this.#state = 'failed'
+      this.#reading.end()
       await Promise.all([this.#changes, this.#reads])
       throw error
     }
@@ -86,15 +87,15 @@ const attempt = new AsyncLocalStorage<Attempt>()
 /** The words of one handle of a transaction. Code that a word runs has a handle of its own. */
 export class WordTurns {
   readonly #tx: Tx
-  readonly #takeReadTurn: TakeReadTurn
+  readonly #openReads: () => HandlerTurns
   readonly #outermost: CodeTurns
   /** The failure of a change that had begun, unless a savepoint has undone it. */
   #partial: { readonly error: unknown } | undefined
 
-  constructor(tx: Tx, takeReadTurn: TakeReadTurn) {
+  constructor(tx: Tx, openReads: () => HandlerTurns) {
     this.#tx = tx
-    this.#takeReadTurn = takeReadTurn
-    this.#outermost = new CodeTurns(takeReadTurn)
+    this.#openReads = openReads
+    this.#outermost = new CodeTurns(openReads())
   }
 
   /** Returns a word that runs in its turn, and that the code around a call has to await. */
@@ -130,7 +131,7 @@ export class WordTurns {
       const outer = this.#current()
       const run = async () => {
         const partial = this.#partial
-        const turns = new CodeTurns(this.#takeReadTurn)
+        const turns = new CodeTurns(this.#openReads())
         const code = () => attempt.run({ words: this, turns }, async () => change())
         try {
           return await setSavepoint(() => turns.run(code))
