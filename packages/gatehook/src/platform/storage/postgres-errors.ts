@@ -2,6 +2,7 @@
 import { Failure } from '../../kernel/failure.ts'
 import { ConstraintError, SchemaError, StorageError, StorageWaitError } from './database.ts'
 import { DurabilityLostError } from './durability-errors.ts'
+import { UNREADABLE } from './postgres-protocol.ts'
 import { type PrimaryFault, refusalFaultOf, SlowServerError } from './primary-fault.ts'
 import {
   installationMoved,
@@ -29,11 +30,8 @@ const TLS_TEXT =
   /^(The server does not support SSL connections|There was an error establishing an SSL)/
 /** The connection broke or was not established; a new connection may work. */
 const CONNECTION_LOST = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ECONNABORTED',
+  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED'],
+  UNREADABLE,
 ])
 /** No packet reaches the host. */
 const UNREACHABLE = new Set([

@@ -35,6 +35,7 @@ import { createHosts, type PostgresHosts } from './postgres-hosts.ts'
 import { createReadLanes } from './postgres-lanes.ts'
 import { type PostgresPlace, placeOf } from './postgres-place.ts'
 import { openPool } from './postgres-pool.ts'
+import { guardParser } from './postgres-protocol.ts'
 import {
   createNames,
   createSender,
@@ -57,15 +58,13 @@ const CONNECTIONS = { transactions: 10, reads: 4 }
 /** Values of `synchronous_commit`: a commit waits for the disk of the primary, or of a standby. */
 const COMMIT_MODES = { local: 'local', replica: 'on' } as const
 
-const INT8 = 20
-const BOOLEAN = 16
-const NUMERIC = 1700
+const OIDS = { boolean: 16, int8: 20, numeric: 1700 }
 
 /** Parses numbers as SQLite returns them: `count(*)` and `sum` are numbers, booleans 1 and 0. */
 const types: pg.CustomTypesConfig = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
-    if (oid === INT8 || oid === NUMERIC) return Number
-    if (oid === BOOLEAN) return (text: string) => (text === 't' ? 1 : 0)
+    if (oid === OIDS.int8 || oid === OIDS.numeric) return Number
+    if (oid === OIDS.boolean) return (text: string) => (text === 't' ? 1 : 0)
     return pg.types.getTypeParser(oid, format as 'text')
   },
 }
@@ -270,7 +269,8 @@ function createRead(
   }
 }
 
-const newClient = (config: pg.ClientConfig): pg.Client => new pg.Client({ ...config, types })
+const newClient = (config: pg.ClientConfig): pg.Client =>
+  guardParser(new pg.Client({ ...config, types }))
 
 function createServers(
   { hosts, guard: { origin }, fault: currentFault, hungCount }: ConnectionSource,
