@@ -182,7 +182,7 @@ eachDatabase('a migration over equal rows fails with the name of the unique inde
     const migration = { number: 1, name: 'texts differ', table: 'notes', sql: text }
     const message =
       'Your migration 1 (texts differ) failed: rows have equal values of the unique index ' +
-      'notes_unique_text. Nothing of it was applied.'
+      'notes_unique_text. Nothing was applied.'
     await assert.rejects(start(db, notes(unique, [migration])), { message }, text)
   }
 })

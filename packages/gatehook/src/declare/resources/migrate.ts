@@ -18,6 +18,7 @@ import type { ResourceDefinition } from './resource.ts'
 import {
   applyMigration,
   pendingMigrations,
+  type ReviewedMode,
   rehearseMigrations,
   sqlFor,
 } from './reviewed-migrations.ts'
@@ -85,12 +86,15 @@ const describeIndexes = ({ indexes, unusedIndexes }: TablePlan): string[] => [
 /** The plans of the tables behind the pending migrations, by table. */
 export type RehearsedPlans = ReadonlyMap<string, TablePlan>
 
-/** Plans all tables behind the pending migrations, which are rolled back. */
+/**
+ * Plans all tables behind the pending migrations, which are rolled back. With `mode`, it throws the
+ * errors of `applyMigration`.
+ */
 export const rehearsePlans = async (
   db: Database,
   { resources }: ServiceDefinition,
   migrations: readonly MigrationOptions[],
-  onWait?: Progress,
+  mode?: ReviewedMode,
 ): Promise<RehearsedPlans | undefined> =>
   rehearseMigrations(
     db,
@@ -102,7 +106,7 @@ export const rehearsePlans = async (
       }
       return plans
     },
-    onWait,
+    mode,
   )
 
 /**
@@ -189,10 +193,11 @@ export async function migrateService(
 ): Promise<IndexChanges> {
   const { ignoresNodes = false, isMoveTarget = false } = mode
   const { now = wallClock.now, random = systemRandom() } = mode
-  const reviewed = { ignoresNodes, now, progress }
+  const applied: string[] = []
+  const reviewed = { ignoresNodes, now, progress, applied }
   await checkDerivedFields(db, service.resources)
   const migrations = await pendingMigrations(db, service)
-  const rehearsed = await rehearsePlans(db, service, migrations, progress)
+  const rehearsed = await rehearsePlans(db, service, migrations, reviewed)
   if (rehearsed) requireAccepted([...rehearsed.values()])
   if (migrations.length > 0) await resetSearchIndexes(db, changedTables(service, migrations))
   for (const migration of migrations) {
@@ -210,6 +215,7 @@ export async function migrateService(
     const unusedIndexes = split(plan.unusedIndexes).atStart
     const work = { ...plan, indexes, unusedIndexes }
     await applyAdditions(db, definition, work, { isMoveTarget, progress })
+    applied.push(...describePending({ table, plan: work }))
   }
   for (const migration of migrations) {
     if (migration.table === undefined) await applyMigration(db, service, migration, reviewed)

@@ -34,6 +34,8 @@ export interface ReviewedMode {
   readonly ignoresNodes: boolean
   /** Receives one line per change. */
   readonly progress: (line: string) => void
+  /** The changes that this start has applied, which a refusal lists. */
+  readonly applied: string[]
 }
 
 /**
@@ -46,8 +48,9 @@ export async function applyMigration(
   db: Database,
   service: ServiceDefinition,
   migration: MigrationOptions,
-  { progress, now, ignoresNodes }: ReviewedMode,
+  mode: ReviewedMode,
 ): Promise<void> {
+  const { progress } = mode
   const { number, name, table } = migration
   const checksum = checksumOf(db, migration)
   let isReported = false
@@ -58,11 +61,7 @@ export async function applyMigration(
     if (table === undefined || (await tableExists(db, table))) {
       if (!isReported) progress(`migration ${number} of the service: ${name}`)
       isReported = true
-      const before = await listForeignColumns(tx)
-      await ddl(sqlFor(db, migration.sql)).catch((error: unknown) => {
-        throw describeError(migration, error)
-      })
-      const after = await listForeignColumns(tx)
+      const { before, after } = await runReviewed(db, { tx, ddl }, migration, mode)
       changed = subtractColumns(before, after)
       await recordTables(tx, newTables(before, after))
       // The record of one that is no resource stays: an older declaration must not create it empty.
@@ -71,8 +70,8 @@ export async function applyMigration(
         tx,
         newTables(after, before).filter((lost) => declared.has(lost)),
       )
-      if (!ignoresNodes) await requireUnused(tx, migration, changed, now())
       const columns = overlapColumns(db, service, migration)
+      if (changed.length === 0) columns.push(...optionalColumns(before, after))
       if (columns.length > 0) await recordAdditions(tx, columns)
       // The SQL can change values without those that follow from them.
       const definition = service.resources.find(({ name }) => name === table)
@@ -83,17 +82,38 @@ export async function applyMigration(
     await tx.run(sql`INSERT INTO gh_service_migrations (number, name, checksum, additive)
       VALUES (${number}, ${name}, ${checksum}, ${changed.length === 0 ? 1 : 0})`)
   }, progress)
+  if (isReported) mode.applied.push(`migration ${number} (${name})`)
+}
+
+/** Runs the statements. Returns the columns of all tables before and after them. */
+async function runReviewed(
+  db: Database,
+  { tx, ddl }: { readonly tx: Tx; readonly ddl: RunDdl },
+  migration: MigrationOptions,
+  { applied, ignoresNodes, now }: ReviewedMode,
+) {
+  const before = await listForeignColumns(tx)
+  await ddl(sqlFor(db, migration.sql)).catch((error: unknown) => {
+    throw describeError(migration, error, applied)
+  })
+  const after = await listForeignColumns(tx)
+  if (!ignoresNodes) {
+    await requireUnused(tx, migration, { changed: subtractColumns(before, after), now, applied })
+  }
+  return { before, after }
 }
 
 /**
  * Runs the migrations of tables in one transaction, which is rolled back, and returns what `read`
- * returns at its end. Undefined if no table exists, or a migration fails: its application decides.
+ * returns at its end. Undefined if no table exists, or the database does not rehearse. With `mode`
+ * it throws the errors of `applyMigration`, before the first migration is applied; without, a
+ * migration that fails gives undefined.
  */
 export async function rehearseMigrations<T>(
   db: Database,
   migrations: readonly MigrationOptions[],
   read: (tx: Tx) => Promise<T>,
-  onWait?: (line: string) => void,
+  mode?: ReviewedMode,
 ): Promise<T | undefined> {
   const tables = new Set<string>()
   for (const { table } of migrations) {
@@ -101,23 +121,26 @@ export async function rehearseMigrations<T>(
   }
   if (tables.size === 0) return undefined
   let result: T | undefined
+  let isPrepared = false
+  const unreviewed = { now: () => 0, ignoresNodes: true, progress() {}, applied: [] }
   try {
     const runAll = async (tx: Tx, ddl: RunDdl) => {
-      const run = (migration: MigrationOptions, text: string) =>
-        ddl(text).catch((error: unknown) => {
-          throw describeError(migration, error)
+      for (const text of rehearsalSql(db, [...tables])) {
+        await ddl(text).catch((error: unknown) => {
+          throw describeError(migrations[0]!, error, [])
         })
-      for (const text of rehearsalSql(db, [...tables])) await run(migrations[0]!, text)
+      }
+      isPrepared = true
       for (const migration of migrations) {
-        const { table, sql: text } = migration
+        const { table } = migration
         if (table === undefined || (await db.columns(table, tx)).length === 0) continue
-        await run(migration, sqlFor(db, text))
+        await runReviewed(db, { tx, ddl }, migration, mode ?? unreviewed)
       }
       result = await read(tx)
     }
-    await rehearse(db, runAll, onWait)
+    await rehearse(db, runAll, mode?.progress)
   } catch (error) {
-    if (!(error instanceof DeclarationError)) throw error
+    if (!(error instanceof DeclarationError) || (mode && isPrepared)) throw error
     return undefined
   }
   return result
@@ -132,18 +155,33 @@ function subtractColumns(
   before: readonly TypedColumn[],
   after: readonly TypedColumn[],
 ): TypedColumn[] {
-  const present = new Set(after.map((column) => column.join(' ')))
-  return before.filter((column) => !present.has(column.join(' ')))
+  const nameOf = ([table, column, type]: TypedColumn) => [table, column, type].join(' ')
+  const present = new Set(after.map(nameOf))
+  return before.filter((column) => !present.has(nameOf(column)))
+}
+
+/** Returns the columns of tables in use with which releases that do not know them can run. */
+function optionalColumns(
+  before: readonly TypedColumn[],
+  after: readonly TypedColumn[],
+): (readonly [table: string, column: string, isComputed: boolean])[] {
+  const created = newTables(before, after)
+  return subtractColumns(after, before)
+    .filter(([table, , , isOptional]) => isOptional === 1 && !created.includes(table))
+    .map(([table, column]) => [table, column, false] as const)
 }
 
 async function requireUnused(
   tx: Tx,
   { number, name }: MigrationOptions,
-  changed: readonly TypedColumn[],
-  nowMs: number,
+  {
+    changed,
+    now,
+    applied,
+  }: Pick<ReviewedMode, 'now' | 'applied'> & { readonly changed: readonly TypedColumn[] },
 ): Promise<void> {
   if (changed.length === 0) return
-  const nodes = await listRunningNodes(tx, nowMs)
+  const nodes = await listRunningNodes(tx, now())
   const uses = (node: (typeof nodes)[number]) =>
     changed.filter(([table, column]) => node.columns[table]?.[column] !== undefined)
   const affected = nodes.filter((node) => uses(node).length > 0)
@@ -151,8 +189,9 @@ async function requireUnused(
   const paths = new Set(affected.flatMap(uses).map(([table, column]) => `${table}.${column}`))
   throw new NodesRunError(
     `Your migration ${number} (${name}) removes, renames or changes ${[...paths].join(', ')}. ` +
-      `Nodes that run use it: ${namesOf(affected)}. Nothing was applied. End these nodes first ` +
-      '(a node that was killed counts for 45 s), or let them fail: gatehook migrate --force',
+      `Nodes that run use it: ${namesOf(affected)}. ${describeApplied(applied)} ` +
+      'End these nodes first (a node that was killed counts for 45 s), or let them fail: ' +
+      'gatehook migrate --force',
   )
 }
 
@@ -169,15 +208,25 @@ function overlapColumns(
   return columns.map((column) => [definition.name, column, computed.includes(column)] as const)
 }
 
+/** Returns a sentence with the changes that a start applied before it was refused. */
+const describeApplied = (applied: readonly string[]): string =>
+  applied.length === 0 ? 'Nothing was applied.' : `Applied before it: ${applied.join(', ')}.`
+
 /** Names the migration in an error of its SQL. Other errors, such as a lost connection, pass. */
-function describeError({ number, name }: MigrationOptions, error: unknown): unknown {
+function describeError(
+  { number, name }: MigrationOptions,
+  error: unknown,
+  applied: readonly string[],
+): unknown {
   const cause = error instanceof Failure ? error.detail : error
   const isRejectedSql = !(error instanceof Failure) || error.code === 'invalid_request'
   if (!isRejectedSql || !(cause instanceof Error)) return error
   const index = cause instanceof ConstraintError && cause.kind === 'unique' && cause.index
   const reason = index ? `rows have equal values of the unique index ${index}` : cause.message
   return new DeclarationError(
-    `Your migration ${number} (${name}) failed: ${reason}. Nothing of it was applied.`,
+    `Your migration ${number} (${name}) failed: ${reason}. ` +
+      (applied.length === 0 ? '' : 'Nothing of it was applied. ') +
+      describeApplied(applied),
     { cause },
   )
 }

@@ -217,15 +217,20 @@ export async function readIndexDefinitions(
   return new Map(rows as unknown as readonly [string, string][])
 }
 
-/** A column with its type, as the database names it. */
-export type TypedColumn = readonly [table: string, column: string, type: string]
+/**
+ * A column with its type, as the database names it. `isOptional`: 1 if it may be null or has a
+ * default, so that programs which do not know it can insert rows; else 0.
+ */
+export type TypedColumn = readonly [table: string, column: string, type: string, isOptional: number]
 
 /** Returns the columns of all tables that are not the engine's, also those of a transaction. */
 export const listForeignColumns = async (from: Reader): Promise<readonly TypedColumn[]> =>
   (await from.arrays({
-    sql: `SELECT t.name, c.name, c.type FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
+    sql: `SELECT t.name, c.name, c.type, c."notnull" = 0 OR c.dflt_value IS NOT NULL
+      FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
       WHERE t.type = 'table' AND t.name NOT LIKE 'gh\\_%' ESCAPE '\\'`,
-    text: `SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod)
+    text: `SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
+        NOT a.attnotnull OR a.atthasdef OR a.attidentity <> ''
       FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
       WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
       AND c.relname NOT LIKE 'gh\\_%' AND a.attnum > 0 AND NOT a.attisdropped`,
