@@ -20,6 +20,7 @@ import {
   isRefusal,
   isServerFull,
   isStandby,
+  isUnresolved,
   markUnopened,
   primaryFaultOf,
 } from './postgres-errors.ts'
@@ -27,6 +28,7 @@ import { type PostgresHosts, STATEMENT_MS } from './postgres-hosts.ts'
 import type { TimelineGuard } from './postgres-timeline.ts'
 import {
   isElsewhere,
+  isNameFault,
   isOfPooledServer,
   type PrimaryFault,
   primaryFaults,
@@ -135,7 +137,7 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
         if (!isLast) continue
         // No connection was tried, or the watch has cut it: its probes know the fault.
         const isSilent = error instanceof SilentServerError || isHostSilent()
-        if (isServed && (isLate || isRefusal(error))) refuse(error)
+        if (isServed && (isLate || isRefusal(error) || isUnresolved(error))) refuse(error)
         else if (!isSilent) lose(reason)
         else if (!fault()) lose(new SilentServerError())
         markUnopened(error)
@@ -216,8 +218,9 @@ function watchHosts(
           processIds,
           isPooled,
           onFault(error) {
-            // The pooler itself answers now, or no longer.
-            if (isPooled && watches.every(({ isSilent }) => isSilent())) lose(error)
+            // The pooler itself answers now, or no longer; or the name of the host has an address.
+            const isNews = isPooled || isNameFault(fault()) || isUnresolved(error)
+            if (isNews && watches.every(({ isSilent }) => isSilent())) lose(error)
           },
         }),
       endSessions: (lost) => {
@@ -231,6 +234,7 @@ function watchHosts(
         hosts.moveOn(host)
         const areSilent = () => watches.every(({ isSilent }) => isSilent())
         if (areSilent()) {
+          if (isNameFault(fault())) return // no connection was tried: the probes know more
           lose(new SilentServerError())
           void measureAnswer(newClient({ ...config, connectionTimeoutMillis: PATIENT_MS })).then(
             (ms) => {

@@ -33,14 +33,12 @@ const CONNECTION_LOST = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED'],
   UNREADABLE,
 ])
+/** The name of the host has no address, or its resolver gives no answer. */
+const UNRESOLVED = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'EAI_NODATA', 'EAI_NONAME'])
 /** No packet reaches the host. */
 const UNREACHABLE = new Set([
-  'EHOSTUNREACH',
-  'EHOSTDOWN',
-  'ENETUNREACH',
-  'ENETDOWN',
-  'ENOTFOUND',
-  'EAI_AGAIN',
+  ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN'],
+  ...UNRESOLVED,
 ])
 /** 57P01–57P05: the server ends sessions or is starting. 08: connection exceptions. */
 const CONNECTION_LOST_STATE = /^(08|57P0)/
@@ -82,16 +80,6 @@ export class StandbyError extends Error {
     message = 'the server is a standby, and no other host of the address is the primary',
   ) {
     super(message)
-  }
-}
-
-/** A constraint compared a row with others that the snapshot of the transaction may not contain. */
-export class StaleSnapshotError extends Error {
-  override readonly name = 'StaleSnapshotError'
-  readonly code = '40001'
-
-  constructor() {
-    super('a constraint was violated that the snapshot of a repeated run may explain')
   }
 }
 
@@ -157,7 +145,10 @@ export const isOpeningLate = (error: unknown): boolean =>
 
 /** Whether no further connection opened, while those that are open may be usable. */
 export const cannotGrow = (error: unknown): boolean =>
-  isServerFull(error) || isOpeningLate(error) || error instanceof SlowServerError
+  isServerFull(error) ||
+  isOpeningLate(error) ||
+  isUnresolved(error) ||
+  error instanceof SlowServerError
 
 /** Whether a server, or the node for want of trust, refuses a connection that opens. */
 export const isRefusal = (error: unknown): boolean =>
@@ -170,6 +161,10 @@ export const isOpeningRefused = (error: unknown): boolean =>
 /** Of sockets, of the watch of a server, and of pg; the last one is that of `query_timeout`. */
 const SILENT_TEXT = /^(timeout ex|Connection terminated due to|Query read timeout)/
 
+/** Whether no address of the host was found: its server may be sound. */
+export const isUnresolved = (error: unknown): boolean => UNRESOLVED.has(codeOf(error))
+
+const isUnknownHost = (error: unknown): boolean => codeOf(error) === 'ENOTFOUND'
 const isUnreachable = (error: unknown): boolean => UNREACHABLE.has(codeOf(error))
 
 /** Whether a pooler reports that it has no connection to the server. */
@@ -230,9 +225,7 @@ export const isConnectionLost = (error: unknown): boolean =>
 
 /** Whether the same address may work later: a name that no server knows does not. */
 const mayOpenLater = (error: unknown): boolean =>
-  (isConnectionLost(error) && codeOf(error) !== 'ENOTFOUND') ||
-  isStandby(error) ||
-  isServerFull(error)
+  (isConnectionLost(error) && !isUnknownHost(error)) || isStandby(error) || isServerFull(error)
 
 const TLS_ADVICE =
   ' A host that is not local must have a valid certificate: add sslrootcert=FILE to the address ' +
@@ -275,6 +268,8 @@ const FAULTS: readonly (readonly [(error: unknown) => boolean, PrimaryFault])[] 
   [isHung, 'hung'],
   [(error) => error instanceof SlowServerError, 'slow'],
   [isSilence, 'silent'],
+  [isUnknownHost, 'unknown_host'],
+  [isUnresolved, 'unresolved'],
   [isUnreachable, 'unreachable'],
   [isPoolerRejection, 'pooler_rejected'],
   [isPoolerReport, 'pooler_unserved'],

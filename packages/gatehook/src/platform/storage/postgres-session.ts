@@ -17,6 +17,7 @@ import {
 } from './database.ts'
 import { sentenceOf } from './database-origin.ts'
 import type { DatabaseServers } from './database-servers.ts'
+import { limitLookup } from './host-lookup.ts'
 import { LEAST_LOCK_MS, type LockWait } from './lock-wait.ts'
 import { createLockWatch, READ_TRANSACTION, type ServerTransaction } from './lock-watch.ts'
 import { dedicate, listen } from './own-connections.ts'
@@ -270,7 +271,7 @@ function createRead(
 }
 
 const newClient = (config: pg.ClientConfig): pg.Client =>
-  guardParser(new pg.Client({ ...config, types }))
+  limitLookup(guardParser(new pg.Client({ ...config, types })))
 
 function createServers(
   { hosts, guard: { origin }, fault: currentFault, hungCount }: ConnectionSource,

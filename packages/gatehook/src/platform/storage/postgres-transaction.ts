@@ -14,7 +14,6 @@ import {
   isRetryable,
   isStalePlan,
   isStandby,
-  StaleSnapshotError,
   translatePostgresError,
   violationOf,
 } from './postgres-errors.ts'
@@ -43,6 +42,16 @@ const ATTEMPT_PAUSE_MS = 5
 const KEEP_ALIVE_MS = IDLE_IN_TRANSACTION_MS / 3
 /** Transactions that may wait for a connection; further ones are rejected with 503. */
 const QUEUE_MAX = 20_000
+
+/** A constraint compared a row with others that the snapshot of the transaction may not contain. */
+class StaleSnapshotError extends Error {
+  override readonly name = 'StaleSnapshotError'
+  readonly code = '40001'
+
+  constructor() {
+    super('a constraint was violated that the snapshot of a repeated run may explain')
+  }
+}
 
 /** How a transaction begins and ends. */
 export interface TransactionMode {

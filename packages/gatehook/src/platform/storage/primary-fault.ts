@@ -29,8 +29,13 @@ export const primaryFaults = {
   other_database:
     'The address of the database leads to another database than at the start of this node, which ' +
     'reads and writes nothing there. Point the address back; after a move, restart the node.',
-  unreachable:
-    'The host of the database is not reachable: its name has no address, or the network no route.',
+  unreachable: 'The host of the database is not reachable: the network has no route to it.',
+  unresolved:
+    'The resolver of this node has no answer for the host in the address of the database: the ' +
+    'database may be sound. Repair the DNS, or /etc/resolv.conf; the log names host and resolver.',
+  unknown_host:
+    'The host in the address of the database has no address in the DNS: the database may be ' +
+    'sound. Correct the DNS or the address; the log names host and resolver.',
   untrusted:
     'No TLS connection to the database opens: its certificate has expired, names another host or ' +
     'is of an authority that this node does not trust, or its server has no TLS. Correct the ' +
@@ -159,6 +164,10 @@ export const refusalFaultOf = (code: string, message: string): PrimaryFault | un
 /** Whether the server has no connection left for the node: it answers on those that are open. */
 export const isFull = (fault: PrimaryFault | undefined): boolean =>
   fault === 'full' || fault === 'full_role' || fault === 'full_database'
+
+/** Whether the name of the host gave no address, so that no server was queried. */
+export const isNameFault = (fault: PrimaryFault | undefined): boolean =>
+  fault === 'unresolved' || fault === 'unknown_host'
 
 /** Whether a pooler leads to another server than the primary of the database. */
 export const isElsewhere = (fault: PrimaryFault | undefined): boolean =>
