@@ -1,6 +1,7 @@
 /**
  * Recognizes a database that is a copy of the one which its services used last (§18.5). On
- * PostgreSQL a copy has another object id, or is in another cluster. On SQLite the header of the
+ * PostgreSQL a copy has another object id, or is in another cluster; a dump that was restored into
+ * the same database has tables with other object ids. On SQLite the header of the
  * file has a mark, which each start changes, and a file beside it repeats it. Neither is in a
  * table: a move copies all tables to a database that is no copy.
  */
@@ -78,18 +79,19 @@ function writeMarks(path: string, marks: readonly number[]): void {
 /** A function stores the identity: a dump contains it, and a move does not copy it. */
 const STORED = 'gh_identity'
 const ofPostgres = (text: string): Statement => ({ sql: '', text, values: [] })
-const OID = 'SELECT oid::text AS value FROM pg_database WHERE datname = current_database()'
+const OIDS = `SELECT concat(oid, '/', to_regclass('gh_migrations')::oid) AS value
+  FROM pg_database WHERE datname = current_database()`
 const CLUSTER = 'SELECT system_identifier::text AS value FROM pg_control_system()'
 /** No function, and no permission. */
 const NOT_AVAILABLE = /^(42883|42501|0A000)$/
 
-/** Returns the cluster of the database, if the role may read it, and its object id. */
+/** Returns the cluster of the database, if the role may read it, and the object ids. */
 async function readIdentity(db: Database): Promise<string> {
   const cluster = await db.get(ofPostgres(CLUSTER)).catch((error) => {
     if (NOT_AVAILABLE.test(String(error?.code))) return undefined
     throw error
   })
-  const database = await db.get(ofPostgres(OID))
+  const database = await db.get(ofPostgres(OIDS))
   return `${cluster?.value ?? ''}/${database!.value}`
 }
 
