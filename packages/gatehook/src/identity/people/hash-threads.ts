@@ -6,6 +6,7 @@
  */
 import type { Argon2Parameters } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
+import { threadFailureOf } from '../../kernel/thread-failure.ts'
 import { HASH_PATIENCE_MS, type HashPace, type HashTimes, hashPace } from './hash-pace.ts'
 
 /** The parameters of argon2, as they are sent to the thread. */
@@ -74,7 +75,7 @@ export function createHashThreads(pace: HashPace = hashPace): Derive {
       release(thread)
       job.resolve(Buffer.from(hash))
     })
-    worker.on('error', (error) => takeJob(thread)?.reject(error))
+    worker.on('error', (error) => takeJob(thread)?.reject(threadFailureOf(error)))
     worker.on('exit', () => {
       idleThreads.delete(thread)
       takeJob(thread)?.reject(new Error('a thread that hashes passwords ended'))
