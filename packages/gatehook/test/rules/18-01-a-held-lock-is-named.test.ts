@@ -51,7 +51,7 @@ test('a session that holds a lock is named without the values of its statement',
   )
   assert.deepEqual(facts, {
     ...{ pid, application: 'report', node: null, user: 'postgres', state: 'idle in transaction' },
-    ...{ statement: 'BEGIN', tables: ['orders'], waiting: 1, awaits_standby: false },
+    ...{ statement: 'BEGIN', tables: ['orders'], waiting: 1, awaits_standby: false, queue: null },
   })
   const probe = await service.as(undefined).get('/readyz')
   assert.equal(probe.status, 200)
@@ -114,6 +114,7 @@ test('the oldest transaction that has written is named: streams wait for it', as
 const HOLDER: LockHolder = {
   ...{ pid: 7, application: 'psql', user: 'ann', state: 'active', awaitsStandby: false },
   ...{ ageS: 64, statement: 'LOCK', tables: ['orders'], waiting: 2, holdsStreams: false },
+  queued: null,
 }
 
 test('a session is logged once, and listed for ten seconds after its last statement', () => {

@@ -1,11 +1,13 @@
 /** Sessions of the database that hold locks or event streams back, as items of attention. */
 import { isoTime } from '../../kernel/time.ts'
+import { describeQueue } from '../../platform/storage/lock-holders.ts'
 import { nodeOfSession } from '../../platform/storage/session-name.ts'
 import { type AttentionKind, itemOf } from './attention-kind.ts'
 
 export const heldLocks: AttentionKind = async ({ lockHolders }) =>
-  lockHolders().map(({ sinceMs, pid, isProcess, holdsStreams: _, ...holder }) => {
-    const { application, user, state, statement, tables, waiting, awaitsStandby } = holder
+  lockHolders().map((held) => {
+    const { sinceMs, pid, isProcess } = held
+    const { application, user, state, statement, tables, waiting, awaitsStandby } = held
     const id = String(pid)
     const [kind, severity] =
       waiting > 0 ? (['lock_held', 'bad'] as const) : (['streams_held', 'warn'] as const)
@@ -25,6 +27,7 @@ export const heldLocks: AttentionKind = async ({ lockHolders }) =>
           since: isoTime(sinceMs),
         },
         ...{ statement, tables, waiting, awaits_standby: awaitsStandby },
+        queue: describeQueue(held) ?? null,
       },
     })
   })

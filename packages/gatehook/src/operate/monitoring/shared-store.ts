@@ -1,6 +1,7 @@
 /** The monitoring store on PostgreSQL: tables of the engine's database, on own connections. */
 import type { Database, Reader, Tx } from '../../platform/storage/database.ts'
-import { sql } from '../../platform/storage/sql.ts'
+import { bytesOf } from '../../platform/storage/relation-bytes.ts'
+import { raw, sql } from '../../platform/storage/sql.ts'
 import { isStorageUnavailable } from '../../platform/storage/storage-failure.ts'
 import type { MonitoringStore } from './store.ts'
 
@@ -38,7 +39,7 @@ export function createSharedStore(open: () => Promise<Database>, main: Reader): 
     },
     async bytes() {
       const row = await read((from) =>
-        from.get(sql`SELECT sum(pg_total_relation_size(oid)) AS bytes FROM pg_class
+        from.get(sql`SELECT sum(${raw(bytesOf('pg_total_relation_size'))}) AS bytes FROM pg_class
           WHERE relkind = 'r' AND relname LIKE 'gh\\_monitoring\\_%'
             AND relnamespace = current_schema()::regnamespace`),
       )

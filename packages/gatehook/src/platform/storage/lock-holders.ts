@@ -32,6 +32,17 @@ export interface LockHolder {
   readonly waiting: number
   /** Whether events of later transactions wait for its end in streams (`postgres-horizon.ts`). */
   readonly holdsStreams: boolean
+  /** The session that waits for it, and for which others wait, with most of these. */
+  readonly queued: QueuedSession | null
+}
+
+/** A session that waits for a table alone, and behind which all others of the table wait. */
+interface QueuedSession {
+  readonly pid: number
+  readonly application: string
+  readonly statement: string | null
+  readonly table: string | null
+  readonly waiting: number
 }
 
 /** Statements that wait less are not counted: locks are ordinary. */
@@ -43,6 +54,10 @@ const TABLES_MAX = 5
 /** A transaction that holds streams back for less is ordinary. */
 const STREAMS_S = 30
 
+/** SQL of the first word of the last statement of a session, which may hold values. */
+const firstWordOf = (session: string): string =>
+  `upper(substring(${session}.query FROM '^\\s*([A-Za-z]+)'))`
+
 /** SQL of the oldest transaction of this database that may write events. */
 const oldestSql = (afterS: number): string => `SELECT pid FROM (
     SELECT pid, backend_xid AS transaction, xact_start AS since FROM pg_stat_activity
@@ -50,6 +65,15 @@ const oldestSql = (afterS: number): string => `SELECT pid FROM (
     UNION ALL SELECT 0, transaction, prepared FROM pg_prepared_xacts
       WHERE database = current_database() AND ${isMember('owner')}) AS open
   WHERE since < clock_timestamp() - interval '${afterS} s' ORDER BY age(transaction) DESC LIMIT 1`
+
+/** SQL of `QueuedSession` of the session `holder`, from `queue`. */
+const QUEUED = `(SELECT to_json(q) FROM (SELECT b.pid, COALESCE(b.application_name, '') AS application,
+    ${firstWordOf('b')} AS statement, c.relname::text AS "table",
+    (SELECT count(DISTINCT o.waiter)::int FROM queue o WHERE o.pid = b.pid) AS waiting
+  FROM queue JOIN pg_locks l ON l.pid = queue.waiter AND NOT l.granted AND l.locktype = 'relation'
+    JOIN pg_stat_activity b ON b.pid = queue.waiter LEFT JOIN pg_class c ON c.oid = l.relation
+  WHERE queue.pid = holder.pid AND EXISTS (SELECT FROM queue o WHERE o.pid = b.pid)
+  ORDER BY waiting DESC LIMIT 1) AS q)`
 
 /**
  * SQL of the holders as JSON; null without any, and on a standby. A holder waits for no lock.
@@ -71,8 +95,8 @@ const holdersSql = (streamsS: number): string => `CASE WHEN pg_is_in_recovery() 
   SELECT json_agg(h)::text FROM (SELECT holder.pid, COALESCE(a.application_name, '') AS application,
       a.usename AS "user", a.state, COALESCE(a.wait_event = 'SyncRep', FALSE) AS "awaitsStandby",
       floor(extract(epoch FROM clock_timestamp() - a.xact_start)) AS "ageS",
-      upper(substring(a.query FROM '^\\s*([A-Za-z]+)')) AS statement, holder.waiting,
-      holder."holdsStreams",
+      ${firstWordOf('a')} AS statement, holder.waiting, holder."holdsStreams",
+      ${QUEUED} AS queued,
       ARRAY(SELECT DISTINCT c.relname::text FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
         WHERE l.pid = holder.pid AND l.granted AND l.mode <> 'AccessShareLock'
           AND c.relkind IN ('r', 'p') AND l.database = (SELECT oid FROM pg_database
@@ -113,10 +137,14 @@ const STATEMENTS = new Set(
 
 export function parseLockHolders(value: Value): readonly LockHolder[] {
   const holders = value === null ? [] : (JSON.parse(String(value)) as LockHolder[])
-  return holders.map((holder) => {
-    const isNamed = holder.statement !== null && STATEMENTS.has(holder.statement)
-    return { ...holder, statement: isNamed ? holder.statement : null }
-  })
+  const named = <T extends Pick<LockHolder, 'statement'>>(session: T): T => {
+    const isNamed = session.statement !== null && STATEMENTS.has(session.statement)
+    return { ...session, statement: isNamed ? session.statement : null }
+  }
+  return holders.map((holder) => ({
+    ...named(holder),
+    queued: holder.queued && named(holder.queued),
+  }))
 }
 
 /** Reads the present holders; undefined for a file. */
@@ -144,6 +172,19 @@ function describeNode({ application, state, waiting }: LockHolder): string {
   )
 }
 
+/** Says which waiting statement holds all others of a table up, and what ends that. */
+export function describeQueue({ pid, application, queued }: LockHolder): string | undefined {
+  if (!queued) return undefined
+  const statement = `${queued.statement ?? 'A statement'} of session ${queued.pid}`
+  const name = queued.application && ` (${queued.application})`
+  const holder = `${pid}${application && ` (${application})`}`
+  return (
+    `${statement}${name} waits for session ${holder}, and all requests of ` +
+    `${queued.table ?? 'the table'} wait behind it: SELECT pg_cancel_backend(${queued.pid}), or ` +
+    `wait until session ${pid} ends.`
+  )
+}
+
 /** Returns sentences: the session, its age, its last statement, what waits for it, its node. */
 export function describeLockHolder(holder: LockHolder): string {
   const { pid, application, user, state, awaitsStandby, ageS, statement, tables, waiting } = holder
@@ -161,5 +202,8 @@ export function describeLockHolder(holder: LockHolder): string {
     ...(waiting > 0 ? [`holds ${locks}, for which ${count}`] : []),
     ...(holder.holdsStreams ? ['holds back the event streams of all customers until it ends'] : []),
   ]
-  return `${who}${present} ${effects.join(', and ')}.${describeNode(holder)}`
+  const queue = describeQueue(holder)
+  return [`${who}${present} ${effects.join(', and ')}.${describeNode(holder)}`, queue]
+    .filter(Boolean)
+    .join(' ')
 }

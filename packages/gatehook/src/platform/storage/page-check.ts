@@ -7,6 +7,7 @@ import { Failure } from '../../kernel/failure.ts'
 import type { OnPart } from '../../kernel/pace.ts'
 import { type Database, SchemaError, type Statement } from './database.ts'
 import { isDamage } from './postgres-errors.ts'
+import { bytesOf } from './relation-bytes.ts'
 import { isNotADatabase } from './sqlite-errors.ts'
 
 interface PageFault {
@@ -110,7 +111,7 @@ const VERIFY_HEAP = 'verify_heapam(regclass, boolean, boolean, text, bigint, big
 const PART_PAGES = 512
 
 const POSTGRES_RELATIONS = statementOf(`SELECT c.relname AS name, c.relkind = 'i' AS is_index,
-    pg_relation_size(c.oid) / current_setting('block_size')::int AS pages
+    ${bytesOf('pg_relation_size', 'c')} / current_setting('block_size')::int AS pages
   FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid LEFT JOIN pg_am a ON a.oid = c.relam
   WHERE c.relnamespace = current_schema()::regnamespace AND c.relpersistence = 'p'
     AND (c.relkind = 'r' OR (c.relkind = 'i' AND a.amname = 'btree' AND i.indisvalid))

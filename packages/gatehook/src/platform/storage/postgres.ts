@@ -55,6 +55,7 @@ import {
   withRetries,
 } from './postgres-transaction.ts'
 import type { PostgresDdl } from './postgres-tx.ts'
+import { bytesOf } from './relation-bytes.ts'
 import { createSerialAdmission } from './serial-admission.ts'
 import { splitStatements } from './sql-statements.ts'
 import type { TableState } from './table-state.ts'
@@ -391,7 +392,7 @@ async function indexesOf(read: CatalogRead, table: string): Promise<string[]> {
 const ROW_BYTES = 100
 
 async function sizeOf(sessions: Sessions, table: string): Promise<TableSize> {
-  const text = `SELECT reltuples::bigint AS rows, pg_table_size(oid) AS bytes FROM pg_class
+  const text = `SELECT reltuples::bigint AS rows, ${bytesOf('pg_table_size')} AS bytes FROM pg_class
     WHERE oid = to_regclass(quote_ident($1))`
   const [row] = (await sessions.read({ sql: '', text, values: [table] })) as Row[]
   if (!row) return { rows: 0, bytes: 0 }

@@ -81,8 +81,9 @@ const SQLITE_PARTS = `WITH t AS (SELECT value AS name FROM json_each(?))
     WHERE s.type = 'trigger' AND s.name NOT LIKE 'gh\\_%' ESCAPE '\\'`
 
 /**
- * Columns of a locked table are not compared: `pg_get_expr` would wait for the lock. `p`: the
- * tables and their partitions. Bits of `tgtype`: 1 row, 2 before, 28 that it writes.
+ * Waits for no lock of a table: `pg_get_expr` opens a table that it gets, and an expression without
+ * columns needs none. `p`: the tables and their partitions. Bits of `tgtype`: 1 row, 2 before, 28
+ * that it writes.
  */
 const POSTGRES_PARTS = `WITH t AS (SELECT oid, relname::text AS name, relkind FROM pg_class
     WHERE relnamespace = ${SCHEMA}
@@ -92,10 +93,8 @@ const POSTGRES_PARTS = `WITH t AS (SELECT oid, relname::text AS name, relkind FR
   SELECT 'column', t.name || '.' || a.attname, upper(format_type(a.atttypid, a.atttypmod))
       || COALESCE((SELECT ' COLLATE ' || quote_ident(collname) FROM pg_collation
         WHERE oid = a.attcollation), ''),
-      CASE WHEN NOT EXISTS (SELECT FROM pg_locks WHERE relation = t.oid AND granted
-        AND mode = 'AccessExclusiveLock') THEN
-      json_build_array(NOT a.attnotnull, pg_get_expr(d.adbin, d.adrelid), a.attidentity <> '')::text
-      END
+      json_build_array(NOT a.attnotnull, CASE WHEN a.attgenerated = ''
+        THEN pg_get_expr(d.adbin, 0) ELSE 'generated' END, a.attidentity <> '')::text
     FROM t JOIN pg_attribute a ON a.attrelid = t.oid
     LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
     WHERE a.attnum > 0 AND NOT a.attisdropped
@@ -140,7 +139,7 @@ const POSTGRES_PARTS = `WITH t AS (SELECT oid, relname::text AS name, relkind FR
       AND split_part(c, '=', 2) !~ '^0'
       AND d.setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = session_user))
       AND d.setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
-  UNION ALL SELECT 'partition', c.relname, t.name, pg_get_expr(c.relpartbound, c.oid)
+  UNION ALL SELECT 'partition', c.relname, t.name, pg_get_expr(c.relpartbound, 0)
     FROM t JOIN pg_inherits i ON i.inhparent = t.oid JOIN pg_class c ON c.oid = i.inhrelid
     WHERE c.relispartition
   UNION ALL SELECT 'partition', c.relname, t.name, NULL

@@ -41,6 +41,8 @@ const endpointLink = (row: AttentionRow) =>
 /** The server ends an idle session of a node by itself. */
 function lockRemedy(row: AttentionRow): string {
   if (row.subject.type === 'process') return 'End it, or the transaction that it has open.'
+  const queue = textFact(row, 'queue')
+  if (queue !== undefined) return queue
   if (row.facts.awaits_standby === true) return 'Its commit waits for a synchronous standby.'
   const node = textFact(row, 'node')
   return node === undefined || row.facts.state === 'active'

@@ -33,8 +33,9 @@ export function timeTable({ name, divided, indexes = {} }: Table): TimeTable {
   }
 }
 
+/** Opens no table, so that it waits for no lock. */
 const partitions = prepareStatement(`SELECT c.relname AS name,
-    pg_get_expr(c.relpartbound, c.oid) AS bound
+    pg_get_expr(c.relpartbound, 0) AS bound
   FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
   WHERE i.inhparent = to_regclass(quote_ident(?))`)
 const moving = prepareStatement(`SELECT 1 AS moving WHERE to_regclass('gh_move') IS NOT NULL`)
