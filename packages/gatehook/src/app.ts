@@ -217,7 +217,7 @@ async function composeModules(
   const defaultStyle = config.defaultPagination
   const list = createLister({ db, cursorKeys: vault.macKeys('cursor'), publicUrl, defaultStyle })
   const recordChange = actingRecorder(administration)
-  const perform = createPerform({ db, clock, vault, recordChange })
+  const perform = createPerform({ db, clock, vault, recordChange, pending: prepared.pending })
   const wake = late.wakeDeliveries
   const { makers, currentScopes } = assembleMakers(foundation, { catalog, types, record, wake })
   const clientModule = assembleClients(foundation, service)

@@ -15,6 +15,7 @@ import {
 import type { Monitoring } from '../operate/monitoring/monitoring.ts'
 import { versionNoticeRoutes } from '../operate/monitoring/version-notices.ts'
 import { searchRoute } from '../operate/search/routes.ts'
+import type { CommitTime } from '../operate/system/commit-time.ts'
 import type { FullServer } from '../operate/system/full-server.ts'
 import type { HealthChecks } from '../operate/system/health.ts'
 import { JobLog } from '../operate/system/job-log.ts'
@@ -41,6 +42,7 @@ export interface ConsoleApiAssembly {
   readonly nodeWarnings: HealthChecks
   readonly lockHolders: LockHolders
   readonly fullServer: FullServer
+  readonly commitTime: CommitTime
   readonly administration: Administration
   readonly list: Lister
   readonly mailOutbox: MailOutbox

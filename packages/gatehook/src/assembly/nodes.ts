@@ -11,6 +11,7 @@ import {
   type DescribeNode,
   type NodeRegistry,
 } from '../operate/monitoring/nodes.ts'
+import type { CommitTime } from '../operate/system/commit-time.ts'
 import { createLoopMeter } from '../operate/system/event-loop.ts'
 import { type HealthChecks, reasonForOperators } from '../operate/system/health.ts'
 import { createWarningList } from '../operate/system/node-warnings.ts'
@@ -27,6 +28,7 @@ interface NodesAssembly {
   readonly deliveries: Pick<Deliveries, 'figures'>
   readonly readiness: Readiness
   readonly nodeWarnings: HealthChecks
+  readonly commitTime: Pick<CommitTime, 'note'>
 }
 
 interface NodesComponent extends Component {
@@ -43,6 +45,7 @@ export function assembleNodes(foundation: Foundation, assembly: NodesAssembly): 
     clock,
     node: monitoring.node,
     describe: nodeDescriber(foundation, assembly),
+    noteWrite: assembly.commitTime.note,
     describeUse: () => ({ name: nodeNameOf(config), columns, keyIds: vault.keyIds }),
   })
   let stop: (() => Promise<void>) | undefined

@@ -40,6 +40,10 @@ import type { AppliedChange } from '../platform/storage/migrate.ts'
 import { createSharedPoll, type SharedPoll } from '../platform/storage/shared-poll.ts'
 import { readTableParts } from '../platform/storage/table-parts.ts'
 import { DeclarationError } from '../protocol/fields/declaration-mistakes.ts'
+import {
+  createPendingChanges,
+  type PendingChanges,
+} from '../protocol/idempotency/pending-changes.ts'
 import type { BaseFoundation } from './foundation.ts'
 import { settleSecrets } from './secrets.ts'
 
@@ -55,6 +59,8 @@ export interface PreparedDatabase {
   readonly restore: RestoreFollower
   /** The events that this node has committed. */
   readonly recent: RecentItems<RecentEvent>
+  /** The changes that requests wait for. */
+  readonly pending: PendingChanges
   readonly firstRun: FirstRunResult
   readonly seeded: SeedCounts
   /** Undefined without `GATEHOOK_TEST_CLOCK`. */
@@ -150,6 +156,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     poll: createSharedPoll({ db, clock, log }),
     restore: await followRestore(db),
     recent: createRecentEvents(db, clock),
+    pending: createPendingChanges(wallClock),
     firstRun: first,
     seeded,
     keeper,

@@ -3,6 +3,7 @@ import { hashPace } from '../identity/people/hash-pace.ts'
 import { outputState } from '../kernel/output-state.ts'
 import { unawaited } from '../kernel/unawaited.ts'
 import { isHeld } from '../operate/restore/state.ts'
+import { type CommitTime, createCommitTime } from '../operate/system/commit-time.ts'
 import { createDurability } from '../operate/system/durability.ts'
 import { createFullServer, type FullServer } from '../operate/system/full-server.ts'
 import {
@@ -15,6 +16,7 @@ import {
   primaryCheck,
   writeCheck,
 } from '../operate/system/health.ts'
+import { createHotRows } from '../operate/system/hot-rows.ts'
 import { createInodeCheck } from '../operate/system/inodes.ts'
 import { createLockHolders, type LockHolders } from '../operate/system/lock-holders.ts'
 import { createLogOutput } from '../operate/system/log-output.ts'
@@ -37,6 +39,7 @@ export interface ReadinessComponent extends Required<Pick<Component, 'metrics' |
   readonly readiness: Readiness
   readonly lockHolders: LockHolders
   readonly fullServer: FullServer
+  readonly commitTime: CommitTime
   /** Faults that the node tolerates. */
   readonly warnings: HealthChecks
   /** Those of them that no item of attention of their own names. */
@@ -62,7 +65,11 @@ const FREE = new Set(['draining', 'clock', 'write_clock', 'primary', 'durability
 
 export function assembleReadiness(
   { db, log, clock, config, restore, primaryFault, tables }: Foundation,
-  { schema, clockDifference }: Pick<PreparedDatabase, 'schema' | 'clockDifference'>,
+  {
+    schema,
+    clockDifference,
+    pending,
+  }: Pick<PreparedDatabase, 'schema' | 'clockDifference' | 'pending'>,
   {
     isDraining,
     secrets,
@@ -73,8 +80,10 @@ export function assembleReadiness(
     durability: config.durability,
   })
   const lockHolders = createLockHolders({ db, clock, log })
+  const hotRows = createHotRows(db, pending)
   const fullServer = createFullServer({ db, clock, log })
   const roundTrip = createRoundTrip({ db, clock })
+  const commitTime = createCommitTime(db, roundTrip.shortestMs)
   const logOutput = createLogOutput(outputState)
   const passwords = createPasswordHashes(hashPace)
   const openFiles = createOpenFileCheck({ clock, log })
@@ -91,6 +100,8 @@ export function assembleReadiness(
     tls_files: tlsFiles.warning,
     open_files: openFiles.warning,
     inodes: inodes.warning,
+    hot_rows: hotRows.warning,
+    commits: commitTime.warning,
   }
   const read = {
     database: databaseCheck(db),
@@ -120,6 +131,7 @@ export function assembleReadiness(
     readiness,
     lockHolders,
     fullServer,
+    commitTime,
     warnings: {
       ...nodeWarnings,
       certificate: certificateWarning({ file: config.tlsCert ?? undefined, clock, log }),
@@ -128,9 +140,15 @@ export function assembleReadiness(
       restore: () => (isHeld(restore.current()) ? HELD_WARNING : undefined),
     },
     nodeWarnings,
-    polled: [clockDifference, durability, lockHolders, fullServer, roundTrip].flatMap(
-      ({ polled }) => polled,
-    ),
+    polled: [
+      clockDifference,
+      durability,
+      lockHolders,
+      fullServer,
+      roundTrip,
+      hotRows,
+      commitTime,
+    ].flatMap(({ polled }) => polled),
     metrics: [
       clockDifference.metric,
       ...primaryMetrics(primaryFault, db),
@@ -138,6 +156,7 @@ export function assembleReadiness(
       lockHolders.metric,
       fullServer.metric,
       roundTrip.metric,
+      commitTime.metric,
       unawaitedMetric,
       tlsFiles.metric,
       ...[logOutput, passwords, openFiles, inodes].flatMap(({ metrics }) => metrics),

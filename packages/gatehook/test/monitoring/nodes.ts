@@ -19,7 +19,7 @@ interface NodeItem {
 /** A node that is ready. */
 export function registryOf(
   db: Database,
-  clock: Pick<Clock, 'now'>,
+  { now }: Pick<Clock, 'now'>,
   {
     node = '1',
     name = `api-${node}`,
@@ -27,7 +27,7 @@ export function registryOf(
   }: { readonly node?: string; readonly name?: string; readonly columns?: ColumnUse } = {},
   facts: () => Partial<NodeFacts> = () => ({}),
 ) {
-  const startedAt = clock.now()
+  const startedAt = now()
   const describe = async (): Promise<NodeFacts> => ({
     ...{ role: 'all', since: startedAt, release: '0', identities: [name], queueAgeMs: 0 },
     ...{ inFlight: 0, reasons: [], warnings: [], loop: undefined, options: {}, declaration: {} },
@@ -35,7 +35,8 @@ export function registryOf(
     ...facts(),
   })
   const describeUse = () => ({ name, columns, keyIds: [] })
-  return createNodeRegistry({ db, clock, node, describeUse, describe })
+  const clock = { now, elapsedMs: now }
+  return createNodeRegistry({ db, clock, node, describeUse, describe, noteWrite: () => undefined })
 }
 
 export async function openNodes(t: Parameters<typeof openForTest>[0]) {

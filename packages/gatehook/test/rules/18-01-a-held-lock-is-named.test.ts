@@ -51,7 +51,7 @@ test('a session that holds a lock is named without the values of its statement',
   )
   assert.deepEqual(facts, {
     ...{ pid, application: 'report', node: null, user: 'postgres', state: 'idle in transaction' },
-    ...{ statement: 'BEGIN', tables: ['orders'], waiting: 1, awaits_standby: false, queue: null },
+    ...{ statement: 'BEGIN', tables: ['orders'], waiting: 1, queue: null },
   })
   const probe = await service.as(undefined).get('/readyz')
   assert.equal(probe.status, 200)

@@ -10,6 +10,7 @@ import { storageUnavailable } from '../../src/platform/storage/transaction.ts'
 const LOCK = {
   ...{ pid: 7, application: 'psql', user: 'ada', state: 'idle in transaction', statement: 'BEGIN' },
   ...{ tables: ['orders'], waiting: 3, awaitsStandby: false, ageS: 1, sinceMs: 0 },
+  queued: null,
   holdsStreams: false,
 }
 const OLDEST = { ...LOCK, pid: 8, waiting: 0, holdsStreams: true }

@@ -7,7 +7,7 @@ import { type AttentionKind, itemOf } from './attention-kind.ts'
 export const heldLocks: AttentionKind = async ({ lockHolders }) =>
   lockHolders().map((held) => {
     const { sinceMs, pid, isProcess } = held
-    const { application, user, state, statement, tables, waiting, awaitsStandby } = held
+    const { application, user, state, statement, tables, waiting } = held
     const id = String(pid)
     const [kind, severity] =
       waiting > 0 ? (['lock_held', 'bad'] as const) : (['streams_held', 'warn'] as const)
@@ -26,7 +26,7 @@ export const heldLocks: AttentionKind = async ({ lockHolders }) =>
           state,
           since: isoTime(sinceMs),
         },
-        ...{ statement, tables, waiting, awaits_standby: awaitsStandby },
+        ...{ statement, tables, waiting },
         queue: describeQueue(held) ?? null,
       },
     })

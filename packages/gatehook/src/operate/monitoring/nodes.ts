@@ -96,12 +96,14 @@ export interface EndedNode {
 
 interface NodeRegistryOptions {
   readonly db: Database
-  readonly clock: Pick<Clock, 'now'>
+  readonly clock: Pick<Clock, 'now' | 'elapsedMs'>
   /** Identifies this run of this process. */
   readonly node: string
   /** Returns the name of this node, and what it uses. */
   readonly describeUse: () => Pick<RunningNode, 'name' | 'columns' | 'keyIds'>
   readonly describe: DescribeNode
+  /** Receives the duration of each write of the row of this node. */
+  readonly noteWrite: (ms: number) => void
 }
 
 export interface NodeRegistry {
@@ -139,7 +141,7 @@ function withLateness(facts: NodeFacts, ageMs: number, isSure: boolean): NodeFac
 }
 
 export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
-  const { db, clock, node, describe, describeUse } = options
+  const { db, clock, node, describe, describeUse, noteWrite } = options
   let slot: number | undefined
   let hasReturned = false
   /** The last time in which this node could store no heartbeat: nor could the others. */
@@ -184,8 +186,10 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
   }
   /** Notes the times in which this node could store nothing. */
   const noteOutage = async (stored: Promise<unknown>) => {
+    const startMs = clock.elapsedMs()
     try {
       await stored
+      noteWrite(clock.elapsedMs() - startMs)
     } catch (error) {
       if (!outage || outage.toMs !== undefined) outage = { fromMs: storedMs, toMs: undefined }
       throw error

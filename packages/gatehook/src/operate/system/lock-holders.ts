@@ -54,6 +54,8 @@ export function createLockHolders({ db, clock, log }: LockHoldersOptions): LockH
     select: () => select,
     receive(value) {
       for (const holder of parseLockHolders(value)) {
+        // The warning of slow commits names the standby.
+        if (holder.awaitsStandby) continue
         const isNew = meet(holder.pid, holder, clock.now() - (holder.ageS ?? 0) * 1000)
         if (isNew) log.warn({ session: holder }, describeLockHolder(holder))
       }

@@ -7,7 +7,7 @@ import type { Database, Value } from './database.ts'
 import { describeFileLock, type FileLock } from './file-lock-holder.ts'
 import { isMember } from './postgres-horizon.ts'
 import { IDLE_IN_TRANSACTION_MS } from './postgres-hosts.ts'
-import { nodeOfSession } from './session-name.ts'
+import { nodeOfSession, sessionName } from './session-name.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
 /** A session, whose state the server hides in part without `pg_read_all_stats`, or a process. */
@@ -66,6 +66,10 @@ const oldestSql = (afterS: number): string => `SELECT pid FROM (
       WHERE database = current_database() AND ${isMember('owner')}) AS open
   WHERE since < clock_timestamp() - interval '${afterS} s' ORDER BY age(transaction) DESC LIMIT 1`
 
+/** Sessions of nodes hold the lock of a row in turn, while many change it: none is at fault. */
+const IS_LASTING = `(COALESCE(a.application_name, '') NOT LIKE '${sessionName('%')}'
+      OR a.state_change < clock_timestamp() - interval '${WAIT_S} s')`
+
 /** SQL of `QueuedSession` of the session `holder`, from `queue`. */
 const QUEUED = `(SELECT to_json(q) FROM (SELECT b.pid, COALESCE(b.application_name, '') AS application,
     ${firstWordOf('b')} AS statement, c.relname::text AS "table",
@@ -103,7 +107,7 @@ const holdersSql = (streamsS: number): string => `CASE WHEN pg_is_in_recovery() 
             WHERE datname = current_database())
         ORDER BY 1 LIMIT ${TABLES_MAX}) AS tables
     FROM holder LEFT JOIN pg_stat_activity a ON a.pid = holder.pid
-    WHERE a.wait_event_type IS DISTINCT FROM 'Lock'
+    WHERE a.wait_event_type IS DISTINCT FROM 'Lock' AND ${IS_LASTING}
     ORDER BY holder.waiting DESC, holder.pid LIMIT ${HOLDERS_MAX}) AS h) END`
 
 /** Returns the process for whose lock the writes of a file wait. */

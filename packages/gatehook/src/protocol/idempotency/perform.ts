@@ -31,6 +31,7 @@ import {
   type StoredOutcome,
   writeOutcome,
 } from './outcome.ts'
+import type { PendingChanges } from './pending-changes.ts'
 import { type RecordIds, recordIdsAt } from './record-ids.ts'
 import {
   createClaim,
@@ -74,6 +75,7 @@ interface PerformDeps {
   readonly db: Database
   readonly clock: Clock
   readonly vault: Vault
+  readonly pending?: PendingChanges
   /** Runs after each change, in its transaction. */
   readonly recordChange?: (tx: Tx, call: Call) => Promise<void>
 }
@@ -86,7 +88,7 @@ export const FINGERPRINT_PURPOSE = 'idempotency fingerprint'
 
 type ClaimResult = { readonly outcome: RequestOutcome } | { readonly record: IdempotencyRecord }
 
-export function createPerform({ db, clock, vault, recordChange }: PerformDeps): Perform {
+export function createPerform({ db, clock, vault, pending, recordChange }: PerformDeps): Perform {
   const running = new Set<string>()
   const claimRecord = createClaim(db)
   const fingerprintKeys = vault.macKeys(FINGERPRINT_PURPOSE)
@@ -131,7 +133,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
     }, options)
   }
 
-  return async (call, requestedChange, ownOptions = {}) => {
+  const perform: Perform = async (call, requestedChange, ownOptions = {}) => {
     const { group: customer, caller } = ownerOf(call)
     const isLarge = call.bytes.length >= LARGE_BYTES
     const { group, ...options } = { ...ownOptions, customer, caller, isLarge, authority: call }
@@ -170,6 +172,8 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
       running.delete(name)
     }
   }
+  if (!pending) return perform
+  return (call, ...rest) => pending.run(call, () => perform(call, ...rest))
 }
 
 /** Returns the record of another request. Throws if it expired since the claim. */

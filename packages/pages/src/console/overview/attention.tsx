@@ -43,7 +43,6 @@ function lockRemedy(row: AttentionRow): string {
   if (row.subject.type === 'process') return 'End it, or the transaction that it has open.'
   const queue = textFact(row, 'queue')
   if (queue !== undefined) return queue
-  if (row.facts.awaits_standby === true) return 'Its commit waits for a synchronous standby.'
   const node = textFact(row, 'node')
   return node === undefined || row.facts.state === 'active'
     ? `End it: SELECT pg_terminate_backend(${fact(row, 'pid')})`
