@@ -75,8 +75,9 @@ export const primaryFaults = {
   pooler_refused:
     'The pooler at GATEHOOK_DATABASE_URL refuses connections: it does not run. Start it.',
   pooler_stuck:
-    'The database answers, and its pooler does not serve this node: it hangs, or has no ' +
-    'connection to the database. Its log has the reason.',
+    'The database answers, and its pooler does not serve this node: it hangs, has no connection ' +
+    'to the database, or the network to it loses packets. Its log, or that of the network, has ' +
+    'the reason.',
   pooler_full:
     'The pooler has no connection left for this node. Raise its max_client_conn, or end clients.',
   pooler_standby:

@@ -62,3 +62,14 @@ test('a connection that hung is the cause, whatever the node knows of the primar
     assert.equal(describeStorageFailure(new HungConnectionError(), fault), primaryFaults.hung)
   }
 })
+
+test('a session that the server has ended blames no pooler', () => {
+  for (const code of ['57P01', '57P05', '25P03', '25P04']) {
+    const error = Object.assign(new Error('terminating connection'), { code, severity: 'FATAL' })
+    for (const fault of [undefined, 'pooler_stuck'] as const) {
+      assert.match(describeStorageFailure(error, fault)!, /ended the session of this request/, code)
+    }
+  }
+  const error = Object.assign(new Error('terminating'), { code: '57P01', severity: 'FATAL' })
+  assert.equal(describeStorageFailure(error, 'refused'), primaryFaults.refused)
+})

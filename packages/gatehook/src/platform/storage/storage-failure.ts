@@ -163,6 +163,13 @@ const CAUSES: readonly (readonly [IsCause, string])[] = [
   [isDamage, 'A page of the database is damaged.'],
 ]
 
+/** An administrator, a shutdown, `idle_session_timeout` and the limits of transactions. */
+const ENDED_STATES = /^(57P01|57P05|25P03|25P04)$/
+const ENDED =
+  'The server of the database ended the session of this request: pg_terminate_backend, its ' +
+  'shutdown, or a timeout of sessions. A single one needs nothing.'
+const isEnded: IsCause = (error) => ENDED_STATES.test(serverErrorOf(error)?.state ?? '')
+
 /**
  * Returns the cause of `storage_unavailable`; undefined if the error does not have it. `fault`:
  * that of the primary, as the node knows it then.
@@ -176,6 +183,7 @@ export function describeStorageFailure(
   if (cause instanceof FileFaultError) return cause.message
   if (isUnopened(cause) || isStandby(cause)) return primaryFaults[fault ?? primaryFaultOf(cause)]
   if (isHung(cause)) return primaryFaults.hung
+  if (isEnded(cause) && (fault === undefined || fault === 'pooler_stuck')) return ENDED
   if (isConnectionLost(cause) || isServerFull(cause)) return primaryFaults[fault ?? 'lost']
   return CAUSES.find(([isCause]) => isCause(cause))?.[1]
 }
