@@ -26,6 +26,7 @@ import { createPasswordHashes } from '../operate/system/password-hashes.ts'
 import { primaryMetrics } from '../operate/system/primary-metrics.ts'
 import { createReadiness, type Readiness } from '../operate/system/readiness.ts'
 import { readinessMetrics } from '../operate/system/readiness-metrics.ts'
+import { createReplicationSlots } from '../operate/system/replication-slots.ts'
 import { createRoundTrip } from '../operate/system/round-trip.ts'
 import { createTlsFileCheck } from '../operate/system/tls-files.ts'
 import { tlsFilesOf } from '../platform/config/config.ts'
@@ -84,6 +85,7 @@ export function assembleReadiness(
   const fullServer = createFullServer({ db, clock, log })
   const roundTrip = createRoundTrip({ db, clock })
   const commitTime = createCommitTime(db, roundTrip.shortestMs)
+  const slots = createReplicationSlots(db)
   const logOutput = createLogOutput(outputState)
   const passwords = createPasswordHashes(hashPace)
   const openFiles = createOpenFileCheck({ clock, log })
@@ -102,6 +104,7 @@ export function assembleReadiness(
     inodes: inodes.warning,
     hot_rows: hotRows.warning,
     commits: commitTime.warning,
+    replication_slots: slots.warning,
   }
   const read = {
     database: databaseCheck(db),
@@ -115,7 +118,7 @@ export function assembleReadiness(
     write_clock: clockDifference.writeCheck,
     primary: primaryCheck(primaryFault, db),
     durability: durability.check,
-    writes: writeCheck(db, clock),
+    writes: writeCheck(db, clock, slots.describe),
     master_secret: secrets.check,
   }
   const readiness = createReadiness({
@@ -148,6 +151,7 @@ export function assembleReadiness(
       roundTrip,
       hotRows,
       commitTime,
+      slots,
     ].flatMap(({ polled }) => polled),
     metrics: [
       clockDifference.metric,
@@ -157,6 +161,7 @@ export function assembleReadiness(
       fullServer.metric,
       roundTrip.metric,
       commitTime.metric,
+      slots.metric,
       unawaitedMetric,
       tlsFiles.metric,
       ...[logOutput, passwords, openFiles, inodes].flatMap(({ metrics }) => metrics),

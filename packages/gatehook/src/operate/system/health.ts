@@ -127,6 +127,8 @@ const NO_WRITES = 'The database does not accept writes at the moment.'
 const MOVED =
   'Files of the database were moved, removed or replaced while the node uses them: writes are 503.'
 
+const FULL_DISK = 'The disk of the database is full. Free space, or enlarge it.'
+
 /** How long the result of a write is valid: probes must not cause a load of writes. */
 const WRITE_INTERVAL_MS = 5000
 
@@ -136,9 +138,13 @@ const LEAST_SPACE_BYTES = 1_048_576
 /**
  * Checks that the database accepts writes: reads also work on a full disk or a standby. It writes a
  * row at most every 5 s. An update needs no new page, so after a write that found no space it also
- * lets a table grow.
+ * lets a table grow. `explainFullDisk` names what fills the disk.
  */
-export function writeCheck(db: Database, clock: Clock): HealthCheck {
+export function writeCheck(
+  db: Database,
+  clock: Clock,
+  explainFullDisk: () => string | undefined = () => undefined,
+): HealthCheck {
   let lastResult: Promise<HealthResult> | undefined
   let lastWriteMs = Number.NEGATIVE_INFINITY
   let lackedSpace = false
@@ -149,7 +155,10 @@ export function writeCheck(db: Database, clock: Clock): HealthCheck {
       return undefined
     } catch (error) {
       if (!(error instanceof Failure)) throw error
-      if (db.lacksSpace()) return 'The disk of the database is full. Free space, or enlarge it.'
+      if (db.lacksSpace()) {
+        const consumer = explainFullDisk()
+        return consumer ? { message: FULL_DISK, detail: `${FULL_DISK} ${consumer}` } : FULL_DISK
+      }
       if (error.code === 'durability_lost') return error.message
       const sentence = isMoved(error) ? MOVED : NO_WRITES
       return detailed(sentence, describeStorageFailure(error, db.fault()))
