@@ -14,6 +14,7 @@ import {
 import type { CommitTime } from '../operate/system/commit-time.ts'
 import { createLoopMeter } from '../operate/system/event-loop.ts'
 import { type HealthChecks, reasonForOperators } from '../operate/system/health.ts'
+import { createHeap, describeEnds, type Heap } from '../operate/system/heap.ts'
 import { createWarningList } from '../operate/system/node-warnings.ts'
 import type { Readiness } from '../operate/system/readiness.ts'
 import type { Deliveries } from '../outbound/deliveries/deliveries.ts'
@@ -40,11 +41,14 @@ export function assembleNodes(foundation: Foundation, assembly: NodesAssembly): 
   const { config, db, clock, log, vault } = foundation
   const { monitoring, catalog, readiness } = assembly
   const columns = columnUse(catalog.service.resources)
-  const registry = createNodeRegistry({
+  const heap = createHeap(wallClock)
+  const ends = () => describeEnds(registry.listOwnEnds())
+  const warned = { ...assembly.nodeWarnings, heap: heap.warning, ends }
+  const registry: NodeRegistry = createNodeRegistry({
     db,
     clock,
     node: monitoring.node,
-    describe: nodeDescriber(foundation, assembly),
+    describe: nodeDescriber(foundation, { ...assembly, nodeWarnings: warned, heap }),
     noteWrite: assembly.commitTime.note,
     describeUse: () => ({ name: nodeNameOf(config), columns, keyIds: vault.keyIds }),
   })
@@ -59,6 +63,7 @@ export function assembleNodes(foundation: Foundation, assembly: NodesAssembly): 
   const report = () => heartbeat().catch((error: unknown) => log.warn({ err: error }, failure))
   return {
     registry,
+    metrics: [heap.metric],
     chores: { nodes: () => purgeEndedNodes(db, clock.now()) },
     async start() {
       await report()
@@ -84,7 +89,7 @@ const DIGEST_CHARACTERS = 12
 /** Returns the function that describes this node; `isFresh`: by the present state of its checks. */
 function nodeDescriber(
   { config, vault, clock, log, serves = true, delivers = true, release = 'unknown' }: Foundation,
-  { catalog, deliveries, readiness, nodeWarnings }: NodesAssembly,
+  { catalog, deliveries, readiness, nodeWarnings, heap }: NodesAssembly & { readonly heap: Heap },
 ): DescribeNode {
   const since = clock.now()
   const role = serves && delivers ? 'all' : serves ? 'serve' : 'deliver'
@@ -106,6 +111,7 @@ function nodeDescriber(
     return {
       ...{ role, since, release, identities, queueAgeMs, inFlight, loop: measureLoop() },
       ...{ options, declaration },
+      heap: Math.round(heap.share() * 100) / 100,
       secrets: { keyId: vault.keyId, digests: Object.fromEntries(digests) },
       reasons: reasons.map(reasonForOperators),
       warnings: await listWarnings(),

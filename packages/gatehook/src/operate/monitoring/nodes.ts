@@ -21,12 +21,17 @@ import {
 } from '../../platform/nodes/registry.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import type { LoopUse } from '../system/event-loop.ts'
+import type { SuddenEnd } from '../system/heap.ts'
 import type { NodeWarning } from '../system/node-warnings.ts'
 import { NODE_SLOTS } from './position.ts'
 import { withoutSucceeded } from './succeeded-nodes.ts'
 
 /** Signs of which one is a report. */
 const SIGNS = HEARTBEAT_MS / SIGN_MS
+
+/** Former processes of a node that are counted, and for how long. */
+const ENDS_WITHIN_MS = 3_600_000
+const ENDS_MAX = 20
 
 /** A node that ended without notice is listed for this time (§18.10). */
 const LISTED_MS = 60_000
@@ -55,6 +60,8 @@ export interface NodeFacts {
   readonly warnings: readonly NodeWarning[]
   /** Of its main thread; undefined until it has run for some seconds. */
   readonly loop: LoopUse | undefined
+  /** The part of its heap in use; absent in the report of an older release. */
+  readonly heap?: number
   /** How long its oldest due delivery waits for the node, and for no receiver or customer. */
   readonly queueAgeMs: number
   readonly inFlight: number
@@ -68,6 +75,11 @@ export interface NodeFacts {
 
 /** `isFresh`: runs the checks of readiness; else repeats the last result of those that query. */
 export type DescribeNode = (isFresh: boolean) => Promise<NodeFacts>
+
+/** What a node stores beside its facts: how former processes of its name ended within an hour. */
+interface StoredFacts extends NodeFacts {
+  readonly ends?: readonly SuddenEnd[]
+}
 
 export interface NodeState extends NodeFacts {
   readonly id: string
@@ -122,6 +134,8 @@ export interface NodeRegistry {
   listEnded(): Promise<EndedNode[]>
   /** Stores that this node has ended. */
   leave(): Promise<void>
+  /** Returns the ends without notice of former processes of this name, the last one last. */
+  listOwnEnds(): readonly SuddenEnd[]
 }
 
 const stateOf = ({ reasons }: NodeFacts): NodeState['state'] =>
@@ -149,6 +163,7 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
   let storedMs = clock.now()
   let signs = 0
   let hasDoubts = false
+  let ends: readonly SuddenEnd[] = []
   const own = async (isFresh: boolean): Promise<NodeState> => {
     const facts = await describe(isFresh)
     const { name, columns } = describeUse()
@@ -161,8 +176,22 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
     const { fromMs, toMs = now } = outage
     return now - seenAt - Math.max(0, toMs - Math.max(fromMs, seenAt))
   }
+  /** Reads the former processes of this name before their rows are deleted. */
+  const readEnds = async (): Promise<readonly SuddenEnd[]> => {
+    const { name } = describeUse()
+    const sinceMs = clock.now() - ENDS_WITHIN_MS
+    const rows = await listFormerNodes(db, sinceMs, clock.now())
+    const own = rows.filter((row) => row.name === name && row.id !== node && !row.failure)
+    const all = own.flatMap(({ facts, seenAt, endedAt }) => {
+      const { ends: former = [], heap = 0 } = JSON.parse(facts) as Partial<StoredFacts>
+      return endedAt === null ? [...former, { at: seenAt, heap }] : former
+    })
+    const byTime = new Map(all.filter(({ at }) => at > sinceMs).map((end) => [end.at, end]))
+    return [...byTime.values()].sort((a, b) => a.at - b.at).slice(-ENDS_MAX)
+  }
   /** Takes the lowest slot that no node uses; two that start at once may take the same. */
   const takeSlot = async () => {
+    ends = await readEnds()
     hasReturned = (await deleteFormerNodes(db, describeUse().name, clock.now())) > 0
     const others = (await listRunningNodes(db, clock.now())).filter(({ id }) => id !== node)
     const used = new Set(others.map((other) => other.slot))
@@ -201,7 +230,7 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
     slot ??= await takeSlot()
     const { id, name, columns, seenAt, state, ...facts } = await own(false)
     hasDoubts = doubtsClock(facts)
-    const row = { ...describeUse(), id, slot, facts: JSON.stringify(facts), seenAt }
+    const row = { ...describeUse(), id, slot, facts: JSON.stringify({ ...facts, ends }), seenAt }
     await noteOutage(storeNode(db, row))
   }
   return {
@@ -223,6 +252,7 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
           return { id, name, role, since, endedAt: endedAt ?? seenAt, isKilled, failure }
         })
     },
+    listOwnEnds: () => ends.filter(({ at }) => at > clock.now() - ENDS_WITHIN_MS),
     async leave() {
       if (slot !== undefined) await endNode(db, node, clock.now())
     },
