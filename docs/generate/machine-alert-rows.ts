@@ -62,6 +62,79 @@ export const machineAlerts: readonly Alert[] = [
     ],
   },
   {
+    name: 'GatehookSlotForgotten',
+    when: 'a replication slot that no standby reads keeps more than 1 GiB of WAL for 10 min',
+    expr: 'gatehook_replication_slot_bytes{active="false"} > 1073741824',
+    for: '10m',
+    severity: 'ticket',
+    summary: 'A replication slot that no standby reads fills the disk of the database.',
+    runbook: 'The disk is full',
+    fires: {
+      title: 'a standby that is gone',
+      series: { [`gatehook_replication_slot_bytes{${A},active="false",slot="old"}`]: '2e9x20' },
+      minute: 15,
+      labels: { ...node, active: 'false', slot: 'old' },
+    },
+    silent: [
+      {
+        title: 'a standby that is behind',
+        series: { [`gatehook_replication_slot_bytes{${A},active="true",slot="new"}`]: '2e9x20' },
+        minute: 15,
+      },
+    ],
+  },
+  {
+    name: 'GatehookHeapFull',
+    when: 'more than 85 % of the heap of a node is in use for 5 min',
+    expr: 'min_over_time(nodejs_heap_size_used_bytes{job=~"gatehook.*"}[2m]) / nodejs_heap_size_limit_bytes > 0.85',
+    for: '5m',
+    severity: 'ticket',
+    summary: 'The heap of a node is nearly full: Node ends its process beyond the limit.',
+    runbook: 'A heap is nearly full',
+    fires: {
+      title: 'nine tenths',
+      series: {
+        [`nodejs_heap_size_used_bytes{${A}}`]: '90x20',
+        [`nodejs_heap_size_limit_bytes{${A}}`]: '100x20',
+      },
+      minute: 15,
+      labels: node,
+    },
+    silent: [
+      {
+        title: 'garbage',
+        series: {
+          [`nodejs_heap_size_used_bytes{${A}}`]: '90 40 90 40 90 40 90 40 90 40 90 40 90 40 90',
+          [`nodejs_heap_size_limit_bytes{${A}}`]: '100x20',
+        },
+        minute: 12,
+      },
+    ],
+  },
+  {
+    name: 'GatehookCommitsSlow',
+    when: 'a commit takes more than 0.1 s for 10 min',
+    expr: 'gatehook_storage_commit_seconds > 0.1',
+    for: '10m',
+    severity: 'ticket',
+    summary:
+      'Commits of the database are slow; the warning commits names the standby, or the disk.',
+    runbook: 'Commits are slow',
+    fires: {
+      title: 'a slow standby',
+      series: { [`gatehook_storage_commit_seconds{${A}}`]: '0.5x20' },
+      minute: 15,
+      labels: node,
+    },
+    silent: [
+      {
+        title: 'a burst',
+        series: { [`gatehook_storage_commit_seconds{${A}}`]: '0.01 0.5 0.01x20' },
+        minute: 15,
+      },
+    ],
+  },
+  {
     name: 'GatehookCertificateEnds',
     when: 'the certificate ends in less than 14 days',
     expr: 'gatehook_certificate_end_timestamp_seconds - time() < 14 * 86400',

@@ -1,6 +1,7 @@
 /** Reads API keys for other modules: names, hints, scopes, and keys that expire soon. */
 import { selectTargets } from '../../history/audit/reader.ts'
 import type { Mode, Scope } from '../../kernel/principal.ts'
+import { isoTime } from '../../kernel/time.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { join, prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
 import { WITHOUT_INSTALLATION_SCOPES } from './store.ts'
@@ -14,6 +15,33 @@ export async function readKeyNames(
   if (list.length === 0) return new Map()
   const rows = await from.arrays(sql`SELECT id, name FROM gh_api_keys WHERE id IN (${join(list)})`)
   return new Map(rows.map(([id, name]) => [String(id), String(name)]))
+}
+
+/** Returns why keys are rejected now, in words, by their ids; a valid key has no entry. */
+export async function readKeyEnds(
+  from: Reader,
+  ids: Iterable<string>,
+  nowMs: number,
+): Promise<ReadonlyMap<string, string>> {
+  const list = [...new Set(ids)]
+  if (list.length === 0) return new Map()
+  const rows = await from.all<{
+    id: string
+    revoked_at: number | null
+    expires_at: number | null
+    cidrs: string
+  }>(sql`SELECT id, revoked_at, expires_at, cidrs FROM gh_api_keys WHERE id IN (${join(list)})`)
+  return new Map(
+    rows.flatMap(({ id, revoked_at, expires_at, cidrs }) => {
+      if (revoked_at !== null) return [[id, `it was revoked at ${isoTime(revoked_at)}`]]
+      if (expires_at !== null && expires_at <= nowMs) {
+        return [[id, `it has expired at ${isoTime(expires_at)}`]]
+      }
+      const addresses = JSON.parse(cidrs) as string[]
+      if (addresses.length === 0) return []
+      return [[id, `it is valid from ${addresses.slice(0, 3).join(', ')} only, or lacks a scope`]]
+    }),
+  )
 }
 
 interface KeyScopesRow extends Row {

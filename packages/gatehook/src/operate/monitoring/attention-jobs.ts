@@ -1,6 +1,12 @@
 /** Jobs that need the attention of an operator. */
 import { isoTime } from '../../kernel/time.ts'
-import { countFailedJobs, listFailingJobs, listLongJobs } from '../../platform/jobs/fault-store.ts'
+import {
+  countFailedJobs,
+  listFailingJobs,
+  listLongJobs,
+  listWaitingRuns,
+} from '../../platform/jobs/fault-store.ts'
+import { longestIntervalMs, type RunInput } from '../../platform/jobs/schedule.ts'
 import { type AttentionKind, itemOf } from './attention-kind.ts'
 import { ITEMS_MAX } from './attention-store.ts'
 
@@ -56,6 +62,27 @@ export const longJobs: AttentionKind = async ({ db, jobTimeoutMs }, now) => {
     return itemOf('jobs_long', 'warn', startedMs, {
       subject: { type: 'job', id: name, label: name },
       facts: { running: Number(running), limit_s: timeoutMs / 1000 },
+    })
+  })
+  return items.slice(0, ITEMS_MAX)
+}
+
+/** Intervals of a recurring job without a run. */
+const MISSED_INTERVALS = 2
+/** Shorter delays say little. */
+const LATE_MIN_MS = 30_000
+
+/** Recurring jobs whose next run is long due, or further ahead than their schedule allows. */
+export const lateSchedules: AttentionKind = async ({ db }, now) => {
+  const rows = await listWaitingRuns(db)
+  const items = rows.flatMap(({ name, run_at, input }) => {
+    const { every } = JSON.parse(input) as RunInput
+    const runAt = Number(run_at)
+    const limitMs = Math.max(LATE_MIN_MS, MISSED_INTERVALS * longestIntervalMs(every, now))
+    if (Math.abs(runAt - now) <= limitMs) return []
+    return itemOf('schedule_late', 'warn', Math.min(runAt, now), {
+      subject: { type: 'job', id: name, label: name },
+      facts: { every, next_at: isoTime(runAt), is_due: runAt <= now },
     })
   })
   return items.slice(0, ITEMS_MAX)

@@ -1,5 +1,10 @@
 /** Keys and clients that need the attention of an operator. */
-import { listExpiringKeys, readKeyNames, readLiveKeys } from '../../identity/access/key-reader.ts'
+import {
+  listExpiringKeys,
+  readKeyEnds,
+  readKeyNames,
+  readLiveKeys,
+} from '../../identity/access/key-reader.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Reader } from '../../platform/storage/database.ts'
 import { type AttentionKind, itemOf } from './attention-kind.ts'
@@ -25,10 +30,15 @@ export const refusedKeys: AttentionKind = async ({ db, monitoring }, now) => {
   const range = { stepS: SHORTEST_STEP_S, fromS, above: REFUSED_PER_HOUR }
   const callers = await store.listCallersBy('refused', monitoring, range)
   const subjects = await subjectsOf(db, callers)
+  const ends = await readKeyEnds(
+    db,
+    callers.map(({ caller }) => caller),
+    now,
+  )
   return callers.map(({ caller, customer, mode, count: refused }) =>
     itemOf('key_refused', 'warn', now - HOUR_MS, {
       subject: subjects(caller),
-      facts: { refused, period_s: HOUR_MS / 1000 },
+      facts: { refused, period_s: HOUR_MS / 1000, reason: ends.get(caller) ?? null },
       customer,
       mode,
     }),

@@ -8,17 +8,15 @@ import { countVersionCallers } from '../../declare/versions/usage-reader.ts'
 import { listAudited } from '../../history/audit/reader.ts'
 import { lowestIdAt } from '../../kernel/id.ts'
 import { isoTime } from '../../kernel/time.ts'
-import { FAILING_MS } from '../../outbound/deliveries/endpoint-health.ts'
 import {
   listDisabledEndpoints,
-  listFailingEndpoints,
   listSlowEndpoints,
 } from '../../outbound/deliveries/endpoint-reader.ts'
 import { listHeld } from '../../outbound/emissions/store.ts'
 import { isHeld, readRestoreState } from '../restore/state.ts'
 import { CERTIFICATE_LEFT_MIN_MS } from '../system/machine-facts.ts'
 import { fullServer } from './attention-connections.ts'
-import { failedJobs, failingJobs, longJobs } from './attention-jobs.ts'
+import { failedJobs, failingJobs, lateSchedules, longJobs } from './attention-jobs.ts'
 import { expiringKeys, limitedKeys, movedKeys, refusedKeys } from './attention-keys.ts'
 import {
   type AttentionKind,
@@ -43,6 +41,7 @@ import {
   readKinds,
   unknownItem,
 } from './attention-reads.ts'
+import { failingEndpoints } from './attention-receivers.ts'
 import * as store from './attention-store.ts'
 import type { AttentionItem } from './operations.ts'
 import { SHORTEST_STEP_S } from './steps.ts'
@@ -67,23 +66,6 @@ const CAUSE_MS = 2 * SHORTEST_STEP_S * 1000
 /** An outage is listed for this time after its last error. */
 const ERRORS_LISTED_MS = 5 * 60_000
 const PROBLEM_CHARACTERS = 200
-
-const failingEndpoints: AttentionKind = async ({ db }, now) => {
-  const rows = await listFailingEndpoints(db)
-  return rows.map(({ id, url, customer, mode, first_failure_at, last_failure_at }) => {
-    const since = first_failure_at!
-    const severity = now - since >= HOUR_MS ? 'bad' : 'warn'
-    return itemOf('endpoint_failing', severity, since, {
-      subject: { type: 'webhook', id, label: url },
-      facts: {
-        last_failure_at: instant(last_failure_at),
-        disabled_at: isoTime(since + FAILING_MS),
-      },
-      customer,
-      mode: modeName(mode),
-    })
-  })
-}
 
 const disabledEndpoints: AttentionKind = async ({ db }, now) => {
   const rows = await listDisabledEndpoints(db, now - DISABLED_WITHIN_MS)
@@ -258,6 +240,7 @@ const SHARED: AttentionKinds = {
   'failed jobs': failedJobs,
   'failing jobs': failingJobs,
   'long jobs': longJobs,
+  'late schedules': lateSchedules,
   'reused tokens': reusedTokens,
   'emergency sign-ins': breakGlass,
   'disabled receivers': disabledEndpoints,

@@ -22,14 +22,14 @@ interface ReportedEndpoint extends Row {
   readonly customer: string
 }
 
-export interface FailingEndpoint extends ReportedEndpoint {
+export interface FailingEndpoint extends ReportedEndpoint, EndpointKey {
   readonly first_failure_at: number | null
   readonly last_failure_at: number | null
   readonly disabled_reason: string | null
   readonly updated_at: number
 }
 
-const REPORTED = sql`SELECT w.id, w.url, w.scope % 2 AS mode, c.id AS customer, w.first_failure_at,
+const REPORTED = sql`SELECT w.no, w.scope, w.id, w.url, w.scope % 2 AS mode, c.id AS customer, w.first_failure_at,
   w.last_failure_at, w.disabled_reason, w.updated_at
   FROM gh_webhooks w JOIN ${raw(customerOfScope('w.scope'))}`
 

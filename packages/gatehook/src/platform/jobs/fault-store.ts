@@ -63,3 +63,19 @@ export const listLongJobs = (
   from.all<RunningJobsRow>(sql`SELECT name, COUNT(*) AS running, MIN(started_at) AS started_at
     FROM gh_jobs WHERE state = 'running' AND lane = ${lane} AND started_at <= ${sinceMs}
     GROUP BY name ORDER BY started_at, name`)
+
+interface WaitingRunRow extends Row {
+  readonly name: string
+  readonly run_at: number
+  /** See `RunInput`. */
+  readonly input: string
+}
+
+/** Recurring jobs that are examined. */
+const RECURRING_MAX = 200
+
+/** Returns the next runs of recurring jobs that have had no attempt. */
+export const listWaitingRuns = (from: Reader) =>
+  from.all<WaitingRunRow>(sql`SELECT name, run_at, input FROM gh_jobs
+    WHERE schedule IS NOT NULL AND scope IS NULL AND state = 'waiting' AND attempt = 0
+    ORDER BY schedule LIMIT ${RECURRING_MAX}`)

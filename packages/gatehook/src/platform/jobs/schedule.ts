@@ -97,6 +97,22 @@ function firstInstantOf(localMs: number, zone: string): number {
 export const dayIn = (ms: number, zone: string = UTC): string =>
   inUtc(ms).withTimeZone(zone).toPlainDate().toString()
 
+/** Due times among which the longest interval is sought: a week of workdays, and more. */
+const INTERVALS = 8
+
+/** Returns the longest interval between the next due times of an expression; the zone changes little. */
+export function longestIntervalMs(expression: string, nowMs: number): number {
+  const next = parseSchedule(expression, nowMs)
+  if (typeof next === 'string') return Number.POSITIVE_INFINITY
+  let [longestMs, at] = [0, next(nowMs)]
+  for (let count = 0; count < INTERVALS; count++) {
+    const following = next(at)
+    longestMs = Math.max(longestMs, following - at)
+    at = following
+  }
+  return longestMs
+}
+
 /** The due times that one run serves. */
 export interface PassedTimes {
   /** The latest due time that has passed, in epoch milliseconds. */

@@ -62,11 +62,22 @@ const KINDS: Readonly<Record<string, Words>> = {
     word: 'Failing',
     sentence: (row) => (
       <>
-        <Label row={row} /> has accepted no delivery for {sinceOf(row)}. It is disabled in{' '}
+        <Label row={row} /> has accepted no delivery for {sinceOf(row)}
+        {textFact(row, 'cause') && ` (${textFact(row, 'cause')})`}. It is disabled in{' '}
         {untilOf(row, 'disabled_at')} unless it accepts a delivery before.
       </>
     ),
     link: endpointLink,
+  },
+  endpoints_failing: {
+    word: 'Failing',
+    sentence: (row) => (
+      <>
+        <b>{count(fact(row, 'receivers'), 'receiver')}</b> accept no delivery for {sinceOf(row)},
+        all for one cause: {textFact(row, 'cause')}. {listFact(row, 'urls')}
+      </>
+    ),
+    link: () => ['Webhooks', href('/console/webhooks')],
   },
   endpoint_disabled: {
     word: 'Disabled',
@@ -83,7 +94,8 @@ const KINDS: Readonly<Record<string, Words>> = {
     sentence: (row) => (
       <>
         {row.subject.type === 'client' ? 'Client' : 'Key'} <Label row={row} /> was rejected{' '}
-        {count(fact(row, 'refused'), 'time')} in the last hour.
+        {count(fact(row, 'refused'), 'time')} in the last hour
+        {textFact(row, 'reason') && `: ${textFact(row, 'reason')}`}.
       </>
     ),
     link: (row) => [
@@ -285,6 +297,18 @@ const KINDS: Readonly<Record<string, Words>> = {
       <>
         <b>{count(fact(row, 'waiting'), 'job')}</b> {row.subject.label} failed and run again:{' '}
         {textFact(row, 'error')}
+      </>
+    ),
+    link: (row) => ['Open', href('/console/jobs', { state: 'waiting', name: row.subject.label })],
+  },
+  schedule_late: {
+    word: 'Not run',
+    sentence: (row) => (
+      <>
+        <b>{row.subject.label}</b> should run every {textFact(row, 'every')}; its next run{' '}
+        {row.facts.is_due === true
+          ? `is due since ${sinceOf(row)}: no node runs jobs of the service, or all are busy.`
+          : `is at ${textFact(row, 'next_at')}: its row was changed, or the clock of a node ran ahead.`}
       </>
     ),
     link: (row) => ['Open', href('/console/jobs', { state: 'waiting', name: row.subject.label })],
