@@ -86,7 +86,9 @@ export const machineAlerts: readonly Alert[] = [
   {
     name: 'GatehookHeapFull',
     when: 'more than 85 % of the heap of a node is in use for 5 min',
-    expr: 'min_over_time(nodejs_heap_size_used_bytes{job=~"gatehook.*"}[2m]) / nodejs_heap_size_limit_bytes > 0.85',
+    expr:
+      'min_over_time(nodejs_heap_size_used_bytes[2m]) / nodejs_heap_size_limit_bytes > 0.85 ' +
+      'and nodejs_heap_size_limit_bytes{job=~"gatehook.*"}',
     for: '5m',
     severity: 'ticket',
     summary: 'The heap of a node is nearly full: Node ends its process beyond the limit.',

@@ -24,8 +24,8 @@ test('a sentence says what commits wait for', () => {
     [
       160,
       { ...NONE, standby: 's1', lagMs: 10, delayMs: 100 },
-      'A commit takes 160 ms: the disk of the database is slow or overloaded, and commit_delay is ' +
-        '100 ms.',
+      'A commit takes 160 ms: the disk of the database is slow or overloaded, and commit_delay ' +
+        'is 100 ms.',
     ],
     [160, undefined, 'A commit takes 160 ms: the disk of the database is slow or overloaded.'],
     [

@@ -54,7 +54,7 @@ test('a schedule without a run within two of its intervals is named', async () =
   )
 })
 
-test('receivers that fail say why, and those of one cause of the network are one item', async () => {
+test('receivers that fail say why, and those of one cause are one item', async () => {
   const dns = 'address: the host name leads to no address that may be called'
   const errors = [dns, dns, dns, 'the receiver answered 500', 'the receiver answered 500']
   const rows = errors.map((_, no) => ({

@@ -31,7 +31,7 @@ async function withCause(db: Reader, row: FailingEndpoint): Promise<FailingRecei
   return { row, cause: last?.error?.slice(0, CAUSE_CHARACTERS) ?? null }
 }
 
-/** A cause without a response: the name, the network or this machine, as `outbound/transport` says. */
+/** A cause without a response: the name, the network or this machine. */
 const isShared = (cause: string | null): cause is string =>
   cause !== null && !cause.startsWith('the receiver answered')
 

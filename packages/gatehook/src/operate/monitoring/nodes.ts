@@ -76,7 +76,7 @@ export interface NodeFacts {
 /** `isFresh`: runs the checks of readiness; else repeats the last result of those that query. */
 export type DescribeNode = (isFresh: boolean) => Promise<NodeFacts>
 
-/** What a node stores beside its facts: how former processes of its name ended within an hour. */
+/** The facts that a node stores, and the ends of former processes of its name in the last hour. */
 interface StoredFacts extends NodeFacts {
   readonly ends?: readonly SuddenEnd[]
 }
@@ -154,6 +154,24 @@ function withLateness(facts: NodeFacts, ageMs: number, isSure: boolean): NodeFac
   return { ...facts, reasons: [...reasons, { check: 'report', message }], warnings: [] }
 }
 
+/** Reads the former processes of a name before their rows are deleted. */
+async function readEnds(
+  db: Database,
+  name: string,
+  node: string,
+  now: number,
+): Promise<readonly SuddenEnd[]> {
+  const rows = await listFormerNodes(db, now - ENDS_WITHIN_MS, now)
+  const own = rows.filter((row) => row.name === name && row.id !== node && !row.failure)
+  const all = own.flatMap(({ facts, seenAt, endedAt }) => {
+    const { ends = [], heap = 0 } = JSON.parse(facts) as Partial<StoredFacts>
+    return endedAt === null ? [...ends, { at: seenAt, heap }] : ends
+  })
+  const recent = all.filter(({ at }) => at > now - ENDS_WITHIN_MS)
+  const byTime = new Map(recent.map((end) => [end.at, end]))
+  return [...byTime.values()].sort((a, b) => a.at - b.at).slice(-ENDS_MAX)
+}
+
 export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
   const { db, clock, node, describe, describeUse, noteWrite } = options
   let slot: number | undefined
@@ -176,22 +194,9 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
     const { fromMs, toMs = now } = outage
     return now - seenAt - Math.max(0, toMs - Math.max(fromMs, seenAt))
   }
-  /** Reads the former processes of this name before their rows are deleted. */
-  const readEnds = async (): Promise<readonly SuddenEnd[]> => {
-    const { name } = describeUse()
-    const sinceMs = clock.now() - ENDS_WITHIN_MS
-    const rows = await listFormerNodes(db, sinceMs, clock.now())
-    const own = rows.filter((row) => row.name === name && row.id !== node && !row.failure)
-    const all = own.flatMap(({ facts, seenAt, endedAt }) => {
-      const { ends: former = [], heap = 0 } = JSON.parse(facts) as Partial<StoredFacts>
-      return endedAt === null ? [...former, { at: seenAt, heap }] : former
-    })
-    const byTime = new Map(all.filter(({ at }) => at > sinceMs).map((end) => [end.at, end]))
-    return [...byTime.values()].sort((a, b) => a.at - b.at).slice(-ENDS_MAX)
-  }
   /** Takes the lowest slot that no node uses; two that start at once may take the same. */
   const takeSlot = async () => {
-    ends = await readEnds()
+    ends = await readEnds(db, describeUse().name, node, clock.now())
     hasReturned = (await deleteFormerNodes(db, describeUse().name, clock.now())) > 0
     const others = (await listRunningNodes(db, clock.now())).filter(({ id }) => id !== node)
     const used = new Set(others.map((other) => other.slot))

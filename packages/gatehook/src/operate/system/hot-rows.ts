@@ -3,14 +3,10 @@
  * one another, and no session of the database is at fault.
  */
 import type { Database } from '../../platform/storage/database.ts'
+import { selectRowQueues } from '../../platform/storage/lock-holders.ts'
 import type { PolledValue } from '../../platform/storage/shared-poll.ts'
-import { raw } from '../../platform/storage/sql.ts'
 import type { PendingChanges } from '../../protocol/idempotency/pending-changes.ts'
 import type { HealthCheck } from './health.ts'
-
-/** Of sessions in the queue of a row, behind those that wait for its transaction. */
-const ROW_QUEUES = raw(`(SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-  AND wait_event_type = 'Lock' AND wait_event = 'tuple')`)
 
 interface HotRows {
   readonly polled: readonly PolledValue[]
@@ -18,15 +14,16 @@ interface HotRows {
 }
 
 export function createHotRows(
-  { name }: Pick<Database, 'name'>,
+  db: Pick<Database, 'name'>,
   pending: Pick<PendingChanges, 'listCrowded'>,
 ): HotRows {
   let queued = 0
+  const select = selectRowQueues(db)
   const receive: PolledValue['receive'] = (value) => {
     queued = Number(value)
   }
   return {
-    polled: name === 'postgres' ? [{ select: () => ROW_QUEUES, receive }] : [],
+    polled: select ? [{ select: () => select, receive }] : [],
     warning() {
       const crowded = queued > 0 ? pending.listCrowded() : []
       if (crowded.length === 0) return undefined

@@ -29,8 +29,8 @@ export interface FailingEndpoint extends ReportedEndpoint, EndpointKey {
   readonly updated_at: number
 }
 
-const REPORTED = sql`SELECT w.no, w.scope, w.id, w.url, w.scope % 2 AS mode, c.id AS customer, w.first_failure_at,
-  w.last_failure_at, w.disabled_reason, w.updated_at
+const REPORTED = sql`SELECT w.no, w.scope, w.id, w.url, w.scope % 2 AS mode, c.id AS customer,
+  w.first_failure_at, w.last_failure_at, w.disabled_reason, w.updated_at
   FROM gh_webhooks w JOIN ${raw(customerOfScope('w.scope'))}`
 
 /** Lists the endpoints whose last attempt failed, those that fail longest first. */

@@ -100,7 +100,7 @@ export const dayIn = (ms: number, zone: string = UTC): string =>
 /** Due times among which the longest interval is sought: a week of workdays, and more. */
 const INTERVALS = 8
 
-/** Returns the longest interval between the next due times of an expression; the zone changes little. */
+/** Returns the longest interval between the next due times; zones change little of it. */
 export function longestIntervalMs(expression: string, nowMs: number): number {
   const next = parseSchedule(expression, nowMs)
   if (typeof next === 'string') return Number.POSITIVE_INFINITY

@@ -71,8 +71,9 @@ const IS_LASTING = `(COALESCE(a.application_name, '') NOT LIKE '${sessionName('%
       OR a.state_change < clock_timestamp() - interval '${WAIT_S} s')`
 
 /** SQL of `QueuedSession` of the session `holder`, from `queue`. */
-const QUEUED = `(SELECT to_json(q) FROM (SELECT b.pid, COALESCE(b.application_name, '') AS application,
-    ${firstWordOf('b')} AS statement, c.relname::text AS "table",
+const QUEUED = `(SELECT to_json(q) FROM (SELECT b.pid,
+    COALESCE(b.application_name, '') AS application, ${firstWordOf('b')} AS statement,
+    c.relname::text AS "table",
     (SELECT count(DISTINCT o.waiter)::int FROM queue o WHERE o.pid = b.pid) AS waiting
   FROM queue JOIN pg_locks l ON l.pid = queue.waiter AND NOT l.granted AND l.locktype = 'relation'
     JOIN pg_stat_activity b ON b.pid = queue.waiter LEFT JOIN pg_class c ON c.oid = l.relation
@@ -129,6 +130,14 @@ export const selectLockHolders = (
   { name }: Pick<Database, 'name'>,
   streamsS = STREAMS_S,
 ): Sql | undefined => (name === 'postgres' ? raw(holdersSql(streamsS)) : undefined)
+
+/** Sessions in the queue of a row, behind those that wait for its transaction. */
+const ROW_QUEUES = raw(`(SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+  AND wait_event_type = 'Lock' AND wait_event = 'tuple')`)
+
+/** SQL of the number of sessions that wait in queues of rows; undefined for a file. */
+export const selectRowQueues = ({ name }: Pick<Database, 'name'>): Sql | undefined =>
+  name === 'postgres' ? ROW_QUEUES : undefined
 
 /** A text that is no statement, and might be a secret, has another first word. */
 const STATEMENTS = new Set(

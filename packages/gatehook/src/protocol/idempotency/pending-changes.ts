@@ -42,9 +42,14 @@ export function createPendingChanges({ elapsedMs }: Pick<Clock, 'elapsedMs'>): P
     },
     listCrowded() {
       const untilMs = elapsedMs() - WAIT_MS
-      const paths = Map.groupBy(all, (one) => `${one.customer} ${one.method} ${one.path}`)
+      const paths = Map.groupBy(
+        all,
+        ({ customer, method, path }) => `${customer} ${method} ${path}`,
+      )
       return [...paths.values()]
-        .filter((same) => same.length >= CROWD_MIN && same.some((one) => one.beganMs <= untilMs))
+        .filter(
+          (same) => same.length >= CROWD_MIN && same.some(({ beganMs }) => beganMs <= untilMs),
+        )
         .map((same) => {
           const { beganMs: _, ...first } = same[0]!
           return { ...first, count: same.length }

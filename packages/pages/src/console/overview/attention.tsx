@@ -14,6 +14,7 @@ import { customerName } from '../customer-names.ts'
 import { modeWord } from '../scope.ts'
 import { mayChange } from '../session.ts'
 import { fact, listFact, sinceOf, textFact, untilOf, type Words } from './attention-facts.ts'
+import { JOB_NOTICES } from './job-notices.tsx'
 import { NODE_NOTICES } from './node-notices.tsx'
 
 const TONES: Readonly<Record<AttentionRow['severity'], Tone>> = {
@@ -188,16 +189,6 @@ const KINDS: Readonly<Record<string, Words>> = {
     ),
     link: () => ['Why', href('/console/requests', { status: '5xx', range: '15m' })],
   },
-  jobs_failed: {
-    word: 'Failed',
-    sentence: (row) => (
-      <>
-        <b>{count(fact(row, 'failed'), 'job')}</b> {row.subject.label} failed after all attempts,
-        the last {ago(textFact(row, 'last_at') ?? row.since, slowNow().value)}.
-      </>
-    ),
-    link: (row) => ['Open', href('/console/jobs', { state: 'failed', name: row.subject.label })],
-  },
   event_held: {
     word: 'Held',
     sentence: (row) => (
@@ -232,6 +223,7 @@ const KINDS: Readonly<Record<string, Words>> = {
     remedy: { label: 'Confirm', path: '/admin/restore/confirm', done: 'Confirmed' },
   },
   ...NODE_NOTICES,
+  ...JOB_NOTICES,
   attention_unknown: {
     word: 'Not known',
     sentence: (row) => (
@@ -290,38 +282,6 @@ const KINDS: Readonly<Record<string, Words>> = {
         range: '1h',
       }),
     ],
-  },
-  jobs_failing: {
-    word: 'Failing',
-    sentence: (row) => (
-      <>
-        <b>{count(fact(row, 'waiting'), 'job')}</b> {row.subject.label} failed and run again:{' '}
-        {textFact(row, 'error')}
-      </>
-    ),
-    link: (row) => ['Open', href('/console/jobs', { state: 'waiting', name: row.subject.label })],
-  },
-  schedule_late: {
-    word: 'Not run',
-    sentence: (row) => (
-      <>
-        <b>{row.subject.label}</b> should run every {textFact(row, 'every')}; its next run{' '}
-        {row.facts.is_due === true
-          ? `is due since ${sinceOf(row)}: no node runs jobs of the service, or all are busy.`
-          : `is at ${textFact(row, 'next_at')}: its row was changed, or the clock of a node ran ahead.`}
-      </>
-    ),
-    link: (row) => ['Open', href('/console/jobs', { state: 'waiting', name: row.subject.label })],
-  },
-  jobs_long: {
-    word: 'Running',
-    sentence: (row) => (
-      <>
-        <b>{count(fact(row, 'running'), 'job')}</b> {row.subject.label} runs for {sinceOf(row)}. An
-        attempt fails after {number(fact(row, 'limit_s'))} s; see what it waits for.
-      </>
-    ),
-    link: (row) => ['Open', href('/console/jobs', { state: 'running', name: row.subject.label })],
   },
 }
 
