@@ -68,7 +68,7 @@ export interface SuddenEnd {
   readonly heap: number
 }
 
-/** One end can be a machine that was switched off. */
+/** One end can be that of its machine. */
 const ENDS_MIN = 2
 
 /** Returns a sentence about processes of this node that ended without notice within an hour. */

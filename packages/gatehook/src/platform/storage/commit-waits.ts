@@ -1,4 +1,4 @@
-/** What commits of PostgreSQL wait for: synchronous standbys, and a setting. */
+/** The waits of commits of PostgreSQL: for synchronous standbys, and by a setting. */
 import type { Database, Value } from './database.ts'
 import { raw, type Sql } from './sql.ts'
 
