@@ -116,11 +116,11 @@ test('code that reads one row after the other waits for no turn', async () => {
   await microtasks()
   const read = opener(2)
   for (let n = 0; n < 30; n++) {
-    const one = read(`b${n}`)
+    const running = read(`b${n}`)
     await microtasks()
     assert.equal(begun.at(-1), `b${n}`)
     await endAll()
-    await one
+    await running
   }
   assert.ok(begun.length < 130, 'the others have no more turns')
   void parallel
@@ -133,10 +133,10 @@ test('reads that wait fail when the code around them ends, and take no turn', as
   let begunCount = 0
   const count = async () => void begunCount++
   const reads = names('a', 1_000).map(() => take(count))
-  const settled = Promise.allSettled(reads)
+  const results = Promise.allSettled(reads)
   await microtasks()
   end()
-  const failed = (await settled).filter(({ status }) => status === 'rejected')
+  const failed = (await results).filter(({ status }) => status === 'rejected')
   assert.equal(begunCount + failed.length, 1_000)
   assert.ok(begunCount < 100, `${begunCount}`)
   await assert.rejects(take(count), /the code around this read has ended/)

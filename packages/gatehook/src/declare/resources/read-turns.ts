@@ -10,7 +10,7 @@ const AT_ONCE_MAX = 64
 const PER_TURN_MAX = 16
 
 /** Runs a read in its turn. */
-export type TakeReadTurn = <T>(read: () => Promise<T>) => Promise<T>
+type TakeReadTurn = <T>(read: () => Promise<T>) => Promise<T>
 
 /** The turns of the reads of a handler or a transaction. */
 export interface HandlerTurns {
@@ -112,7 +112,7 @@ export function createReadTurns(afterTurn: (next: () => void) => void = setImmed
   }
   const take = async <T>(reads: Reads, read: () => Promise<T>): Promise<T> => {
     requireUnended(reads)
-    // Code that reads one row after the other waits for nobody: it may hold locks.
+    // Code that reads one row after the other waits for no turn: it may hold locks.
     if (reads.isIdle) {
       reads.runningCount++
       countBegin()

@@ -25,10 +25,12 @@ async function withCause(db: Reader, row: FailingEndpoint): Promise<FailingRecei
   const outcomes = await readOutcomes(db, row)
   // `~` sorts after every id.
   const newestId = outcomes?.newest_id ?? '~'
-  const rows = await readAttempted(db, row, newestId, ({ length }) => length > 0)
-  const attempts = rows.flatMap(({ attempts }) => decodeAttempts(attempts))
-  const last = attempts.toSorted((a, b) => (a.at < b.at ? -1 : 1)).at(-1)
-  return { row, cause: last?.error?.slice(0, CAUSE_CHARACTERS) ?? null }
+  for await (const rows of readAttempted(db, row, newestId)) {
+    const attempts = rows.flatMap(({ attempts }) => decodeAttempts(attempts))
+    const last = attempts.toSorted((a, b) => (a.at < b.at ? -1 : 1)).at(-1)
+    if (last) return { row, cause: last.error?.slice(0, CAUSE_CHARACTERS) ?? null }
+  }
+  return { row, cause: null }
 }
 
 /** A cause without a response: the name, the network or this machine. */

@@ -172,6 +172,19 @@ async function readEnds(
   return [...byTime.values()].sort((a, b) => a.at - b.at).slice(-ENDS_MAX)
 }
 
+function endedNodeOf({
+  id,
+  name,
+  facts,
+  seenAt,
+  endedAt,
+  failure,
+}: Awaited<ReturnType<typeof listFormerNodes>>[number]) {
+  const { role, since = seenAt } = JSON.parse(facts) as Partial<NodeFacts>
+  const isKilled = endedAt === null
+  return { id, name, role, since, endedAt: endedAt ?? seenAt, isKilled, failure }
+}
+
 export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
   const { db, clock, node, describe, describeUse, noteWrite } = options
   let slot: number | undefined
@@ -251,11 +264,7 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
       const rows = await listFormerNodes(db, now - ENDED_STAYS_MS, now - LISTED_MS)
       return rows
         .filter(({ endedAt, seenAt }) => endedAt !== null || silenceMs(seenAt, now) >= LISTED_MS)
-        .map(({ id, name, facts, seenAt, endedAt, failure }) => {
-          const { role, since = seenAt } = JSON.parse(facts) as Partial<NodeFacts>
-          const isKilled = endedAt === null
-          return { id, name, role, since, endedAt: endedAt ?? seenAt, isKilled, failure }
-        })
+        .map(endedNodeOf)
     },
     listOwnEnds: () => ends.filter(({ at }) => at > clock.now() - ENDS_WITHIN_MS),
     async leave() {

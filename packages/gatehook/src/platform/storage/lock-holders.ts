@@ -122,7 +122,7 @@ export const holderOfFile = ({ holder, waiting }: FileLock): LockHolder => ({
     tables: ['the database file'],
     waiting,
   },
-  holdsStreams: false,
+  ...{ holdsStreams: false, queued: null },
 })
 
 /** SQL of the holders for `parseLockHolders`; undefined for a file. */

@@ -11,7 +11,7 @@ interface PendingChange extends Pick<Call, 'method' | 'path' | 'route'> {
 }
 
 /** A path with several changes of one customer. */
-export interface CrowdedPath extends Omit<PendingChange, 'beganMs'> {
+interface CrowdedPath extends Omit<PendingChange, 'beganMs'> {
   readonly count: number
 }
 
