@@ -27,6 +27,7 @@ import {
   type Pipeline,
   type ServerContext,
 } from './exchange.ts'
+import { takeHandshakeTurns } from './handshake-turns.ts'
 import { createIngress, createParseTurns, type Ingress, LARGE_BODY_SHARES } from './ingress.ts'
 import { createInnerSender, type InnerListener, type SendInner } from './inner-request.ts'
 import { adoptRequest, findReadBody, type MountedRequest, mountedOf } from './mounted-request.ts'
@@ -121,6 +122,8 @@ export interface HttpServer {
 const { createServer: createHttp } = process.getBuiltinModule('node:http')
 
 const TLS_HANDSHAKE_MS = 10_000
+/** Connections that wait to be accepted; beyond, clients repeat their first packet after 1 s. */
+const BACKLOG = 4_096
 const TIMEOUT_CHECKS_MS = 1000
 
 type NodeServer = ReturnType<typeof createNodeServer>
@@ -233,6 +236,8 @@ function operate(
 ): HttpServer {
   const connections = createConnectionLimit(context.limits.connections, options.proxies)
   const requests = trackRequests(server, listener, connections)
+  // After the limit of connections, which refuses some.
+  if (server instanceof HttpsServer) takeHandshakeTurns(server, TLS_HANDSHAKE_MS)
   let stopWatching: (() => Promise<void>) | undefined
   let closed: Promise<unknown> | undefined
 
@@ -263,7 +268,7 @@ function operate(
     connect: (stream) => void server.emit('connection', stream),
     async listen({ host, port }) {
       // `localhost` may resolve to several addresses; every system has this one.
-      server.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port })
+      server.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port, backlog: BACKLOG })
       await once(server, 'listening')
       if (options.tls && server instanceof HttpsServer) {
         const apply = server.setSecureContext.bind(server)
