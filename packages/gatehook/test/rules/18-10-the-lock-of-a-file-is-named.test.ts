@@ -123,7 +123,7 @@ test('a start names the process that holds the lock, and may be repeated', async
   })
 })
 
-test('locks of readers, of other files, and of this process are no holders', async (t) => {
+test('locks of readers and of other files are no holders, and another process is named first', async (t) => {
   const { file } = await openFile(t)
   const [database, index] = [file, `${file}-shm`].map((path) => statSync(path).ino)
   const lineOf = (kind: string, pid: number, inode: number | undefined, bytes: string) =>
@@ -135,7 +135,6 @@ test('locks of readers, of other files, and of this process are no holders', asy
     lineOf('READ ', other, index, '123 123'),
     lineOf('WRITE', other, index, '123 123'),
     lineOf('WRITE', other, database! + 1_000_000, '0 EOF'),
-    lineOf('WRITE', process.pid, index, '120 120'),
     `1: -> POSIX  ADVISORY  WRITE ${other} fe:00:${index} 120 120`,
     '',
   ]) {
@@ -143,6 +142,9 @@ test('locks of readers, of other files, and of this process are no holders', asy
   }
   assert.equal(find(lineOf('WRITE', other, index, '120 120')), other)
   assert.equal(find(lineOf('WRITE', other, database, '0 EOF')), other)
+  const own = lineOf('WRITE', process.pid, index, '120 120')
+  assert.equal(find(own), process.pid)
+  assert.equal(find(`${own}\n${lineOf('WRITE', other, index, '120 120')}`), other)
 })
 
 /** A machine that denies one path with an error, as it does to an ordinary user. */

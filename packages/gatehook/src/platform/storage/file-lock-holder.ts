@@ -36,13 +36,13 @@ export function findFileLockHolder(
       .split('\n')
       .flatMap((line) => {
         const [, pid, inode, first, last] = LOCK.exec(line) ?? []
-        if (pid === undefined || Number(pid) === process.pid) return []
+        if (pid === undefined) return []
         if (Number(inode) === database) return Number(pid)
         const ends = last === 'EOF' ? Number.POSITIVE_INFINITY : Number(last)
         const isHeld = Number(first) <= INDEX_BYTES.last && ends >= INDEX_BYTES.first
         return Number(inode) === index && isHeld ? Number(pid) : []
       })
-    const [pid] = holders
+    const pid = holders.find((holder) => holder !== process.pid) ?? holders[0]
     return pid === undefined ? undefined : { pid, command: readCommand(pid) }
   } catch {
     return undefined
@@ -64,11 +64,17 @@ function readCommand(pid: number): string {
 
 /** Returns a sentence for operators. Undefined: a process that the machine does not show. */
 export function describeFileLock(holder: FileLockHolder | undefined, waiting: number): string {
+  const writes = waiting === 1 ? '1 write waits' : `${waiting} writes wait`
+  if (holder?.pid === process.pid) {
+    return (
+      `A transaction of this node holds the lock of the database file, for which ${writes}. Own ` +
+      'code that waits in it is ended within 20 s.'
+    )
+  }
   const command = holder?.command ? ` (${holder.command})` : ''
   const who = holder
     ? `Process ${holder.pid}${command}`
     : 'A process of another container, machine or user'
-  const writes = waiting === 1 ? '1 write waits' : `${waiting} writes wait`
   return (
     `${who} holds the lock of the database file, for which ${writes}. End the process, or the ` +
     'transaction that it has open.'

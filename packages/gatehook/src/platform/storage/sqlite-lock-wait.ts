@@ -34,6 +34,8 @@ export function createSqliteLockWait({ file, clock, log, count }: LockWaitOption
   const look = (waitedMs: number) => {
     const former = current()
     const holder = findFileLockHolder(file)
+    // A transaction of own code: its own limit of time ends it, and says so.
+    if (holder?.pid === process.pid) return
     const waiting = Math.max(1, count())
     const isNew = !former || former.holder?.pid !== holder?.pid
     const sinceMs = former ? former.sinceMs : clock.now() - waitedMs
