@@ -212,18 +212,18 @@ async function composeModules(
   const { service } = prepared
   const late = createLateCalls()
   const events = assembleEvents(foundation, prepared, late)
-  const { administration, queue, record, catalog, types, mailOutbox } = events
+  const { administration, record, catalog, types } = events
   const documents = openApiDocuments(catalog, config.databaseReadUrls.length > 0)
   const defaultStyle = config.defaultPagination
   const list = createLister({ db, cursorKeys: vault.macKeys('cursor'), publicUrl, defaultStyle })
   const recordChange = actingRecorder(administration)
   const perform = createPerform({ db, clock, vault, recordChange, pending: prepared.pending })
   const wake = late.wakeDeliveries
-  const { makers, currentScopes } = assembleMakers(foundation, { catalog, types, record, wake })
+  const { makers, ...rights } = assembleMakers(foundation, { catalog, types, record, wake })
   const clientModule = assembleClients(foundation, service)
   const issuer = assembleTokens(foundation, { record, list, clients: clientModule.clients, late })
   const tokens = withMakerReview(issuer, makers)
-  const signIn = { administration, record, perform, list, tokens, catalog, mailOutbox, queue }
+  const signIn = { ...events, ...rights, perform, list, tokens }
   const { people, sessions, hasher, devices, mail } = assemblePeople(foundation, signIn)
   const { verifiers, cheapVerifiers } = assembleVerifiers(foundation, prepared, tokens, people)
   const identifyCaller = sessions.identifyOr(identify(cheapVerifiers))
@@ -276,7 +276,7 @@ async function composeModules(
     cheapVerifiers,
     clientModule,
     sessions,
-    currentScopes,
+    currentScopes: rights.currentScopes,
     deliveries,
     documents,
     erasure,

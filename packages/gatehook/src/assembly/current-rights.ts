@@ -1,17 +1,19 @@
 /**
  * Reads the rights that a caller has now, in the transaction that makes a registration with them
- * (§9.14). It holds the rows whose end reviews registrations: of two at once, one sees the other.
- * A request can have begun with rights that another node has not ended yet.
+ * (§9.14), or in which something takes effect that an administrator caused before (§13). It holds
+ * the rows whose end ends rights: of two at once, one sees the other. A request can have begun with
+ * rights that another node has not ended yet.
  */
+import { ADMIN_SCOPE } from '../identity/access/administration.ts'
 import { holdKeyScopes } from '../identity/access/key-reader.ts'
 import { holdClient } from '../identity/oauth/client-store.ts'
 import { findRule, holdRule } from '../identity/oauth/issuer-store.ts'
 import { readIdentityHashes } from '../identity/people/identities.ts'
-import { lockActingOperator } from '../identity/people/operator-access.ts'
+import { isActingOperator } from '../identity/people/operator-access.ts'
 import { type CredentialRow, lockCredential } from '../identity/people/store.ts'
 import { LOGIN_CLIENT_ID } from '../identity/tokens/api.ts'
 import { holdSession } from '../identity/tokens/store.ts'
-import type { Assertion, Principal } from '../kernel/principal.ts'
+import type { Assertion, Principal, StoredPrincipal } from '../kernel/principal.ts'
 import type { CurrentScopes } from '../outbound/webhooks/authority.ts'
 import type { MakerRights } from '../outbound/webhooks/makers.ts'
 import { findLinkScopes } from '../pages/portal/store.ts'
@@ -19,11 +21,25 @@ import type { Tx } from '../platform/storage/database.ts'
 
 const parseScopes = (json: string): ReadonlySet<string> => new Set(JSON.parse(json) as string[])
 
-/** A row on which the rights of some callers depend. */
+type Holder = StoredPrincipal & Pick<Principal, 'scopes' | 'revision' | 'caller'>
+
+/** The scopes of an administrator. */
+const ADMINISTRATION: ReadonlySet<string> = new Set([ADMIN_SCOPE])
+
+/** A row on which the rights of some callers depend. A caller without one has no rights. */
 interface Dependency {
-  readonly isOf: (principal: Principal) => boolean
+  readonly isOf: (principal: Holder) => boolean
   /** Returns the scopes that it leaves; undefined: it has ended. */
-  readonly read: (tx: Tx, principal: Principal) => Promise<ReadonlySet<string> | undefined>
+  readonly read: (tx: Tx, principal: Holder) => Promise<ReadonlySet<string> | undefined>
+}
+
+/** Whether the administrator who caused what takes effect now may still cause it. */
+export type MayStillAdminister = (tx: Tx, maker: StoredPrincipal) => Promise<boolean>
+
+export interface CurrentRights {
+  readonly currentScopes: CurrentScopes
+  readonly mayStillAdminister: MayStillAdminister
+  readonly makerRights: MakerRights
 }
 
 /**
@@ -34,7 +50,7 @@ interface Dependency {
 export function createCurrentRights(
   resource: string | undefined,
   now: () => number,
-): { currentScopes: CurrentScopes; makerRights: MakerRights } {
+): CurrentRights {
   const lockPerson = async (tx: Tx, subject: string): Promise<CredentialRow | undefined> => {
     if (resource === undefined) return undefined
     const row = await lockCredential(tx, resource, Number(subject))
@@ -88,15 +104,20 @@ export function createCurrentRights(
     },
     {
       isOf: ({ kind, caller }) => kind === 'operator' && !caller,
-      async read(tx, operator) {
-        await lockActingOperator(tx, operator)
-        return operator.scopes
-      },
+      read: async (tx, operator) =>
+        (await isActingOperator(tx, operator)) ? operator.scopes : undefined,
     },
+    // Of the machine itself: nothing ends these.
+    { isOf: ({ kind }) => kind === 'cli' || kind === 'job', read: async (_, { scopes }) => scopes },
   ]
 
+  const currentScopes = createCurrentScopes(dependencies)
   return {
-    currentScopes: createCurrentScopes(dependencies),
+    currentScopes,
+    async mayStillAdminister(tx, maker) {
+      const scopes = await currentScopes(tx, { ...maker, scopes: ADMINISTRATION })
+      return scopes?.has(ADMIN_SCOPE) === true
+    },
     makerRights: {
       async person(tx, subject) {
         const row = await lockPerson(tx, subject)
@@ -113,16 +134,20 @@ export function createCurrentRights(
 }
 
 /** Returns the function that reads what all dependencies of a caller leave. */
-function createCurrentScopes(dependencies: readonly Dependency[]): CurrentScopes {
-  const currentScopes: CurrentScopes = async (tx, principal) => {
+function createCurrentScopes(dependencies: readonly Dependency[]) {
+  const currentScopes = async (
+    tx: Tx,
+    principal: Holder,
+  ): Promise<ReadonlySet<string> | undefined> => {
     const { caller } = principal
     let scopes: ReadonlySet<string> = principal.scopes
     if (caller) {
       const left = await currentScopes(tx, caller)
       return left?.size === caller.scopes.size ? scopes : undefined
     }
-    for (const { isOf, read } of dependencies) {
-      if (!isOf(principal)) continue
+    const own = dependencies.filter(({ isOf }) => isOf(principal))
+    if (own.length === 0) return undefined
+    for (const { read } of own) {
       const left = await read(tx, principal)
       if (!left) return undefined
       scopes = new Set([...scopes].filter((scope) => left.has(scope)))

@@ -11,7 +11,6 @@ import type { Identify } from '../identity/access/authenticate.ts'
 import { createConsoleSessions } from '../identity/people/console-session.ts'
 import { createCredentialSync } from '../identity/people/credential-sync.ts'
 import { createDevices, type Devices } from '../identity/people/devices.ts'
-import { mayStillAdminister } from '../identity/people/operator-access.ts'
 import { invitationTemplates } from '../identity/people/operator-invitation.ts'
 import {
   createOperatorOpenid,
@@ -32,6 +31,7 @@ import type { MailOutbox } from '../platform/mail/outbox.ts'
 import type { Step } from '../protocol/http/call.ts'
 import type { Perform } from '../protocol/idempotency/perform.ts'
 import type { Lister } from '../protocol/lists/list.ts'
+import type { MayStillAdminister } from './current-rights.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { LateCalls } from './late-calls.ts'
 import { assembleMail, type MailModule } from './mail.ts'
@@ -45,6 +45,7 @@ export interface SignInAssembly {
   readonly catalog: Catalog
   readonly mailOutbox: MailOutbox
   readonly queue: JobQueue
+  readonly mayStillAdminister: MayStillAdminister
 }
 
 /** The sessions of the server's own pages: console and portal. */
@@ -75,6 +76,7 @@ export function assemblePeople(
     catalog,
     mailOutbox: outbox,
     queue,
+    mayStillAdminister,
   }: SignInAssembly,
 ): SignInModules {
   const { config, random, clock, vault, db, log, publicUrl } = foundation
@@ -158,7 +160,7 @@ export function assemblePeople(
       ...people.mailTemplates,
       ...invitationTemplates({ admin, service: service.name, publicUrl }),
     },
-    mayStillMail: (tx, maker) => mayStillAdminister(tx, maker, clock.now()),
+    mayStillMail: mayStillAdminister,
   })
   return { people, sessions, hasher, devices, mail }
 }

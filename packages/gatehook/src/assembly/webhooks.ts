@@ -22,7 +22,7 @@ import type { JobQueue } from '../platform/jobs/queue.ts'
 import type { Perform } from '../protocol/idempotency/perform.ts'
 import type { Lister } from '../protocol/lists/list.ts'
 import { createLimiter } from '../protocol/quota/store.ts'
-import { createCurrentRights } from './current-rights.ts'
+import { type CurrentRights, createCurrentRights } from './current-rights.ts'
 import type { Component, Foundation } from './foundation.ts'
 import { createJobLane } from './job-lane.ts'
 
@@ -132,18 +132,17 @@ export interface MakerAssembly {
 }
 
 /**
- * Returns the review of registrations after their maker's scopes change, and the scopes that a
+ * Returns the review of registrations after their maker's scopes change, and the rights that a
  * maker holds now (§9.14).
  */
 export function assembleMakers(
   { db, clock, random, trail }: Foundation,
   { catalog, types, record, wake }: MakerAssembly,
-): { makers: Makers; currentScopes: CurrentScopes } {
+): { makers: Makers } & Pick<CurrentRights, 'currentScopes' | 'mayStillAdminister'> {
   const resource = signInResource(catalog.service.resources)?.name
-  const { currentScopes, makerRights } = createCurrentRights(resource, () => clock.now())
-  const rights = makerRights
+  const { makerRights: rights, ...current } = createCurrentRights(resource, () => clock.now())
   const makers = createMakers({ db, clock, random, trail, types, record, wake, rights })
-  return { makers, currentScopes }
+  return { makers, ...current }
 }
 
 /** Returns tokens whose revocations also review the subject's registrations (§9.14). */

@@ -74,6 +74,33 @@ export interface Principal {
 export const personIdOf = ({ kind, subject }: Principal): string | undefined =>
   kind === 'person' ? subject : undefined
 
+/** A principal as stored work names it: the members on which its rights depend. */
+export type StoredPrincipal = Pick<
+  Principal,
+  'kind' | 'subject' | 'scope' | 'role' | 'clientId' | 'assertion' | 'sessionId'
+>
+
+/**
+ * Returns the members that stored work names of its maker. Persons and operators may sign out
+ * before it is done; the session of an application ends with its rights.
+ */
+export const toStoredPrincipal = ({
+  kind,
+  subject,
+  scope,
+  role,
+  clientId,
+  assertion,
+  sessionId,
+  thirdParty,
+}: Principal): StoredPrincipal => ({
+  ...{ kind, subject, scope },
+  ...(role !== undefined && { role }),
+  ...(clientId !== undefined && { clientId }),
+  ...(assertion && { assertion }),
+  ...(thirdParty && sessionId !== undefined && { sessionId }),
+})
+
 /** The kinds of caller that `route-table.ts` distinguishes. */
 export type CallerKind = Principal['kind'] | 'application'
 

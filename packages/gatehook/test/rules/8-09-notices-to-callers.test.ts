@@ -1,8 +1,6 @@
 /** §8.9: an operator mails the contacts of the customers that call a version, and previews it. */
 import assert from 'node:assert/strict'
-import type { Caller, Reply } from '../../../../test/rig/service.ts'
 import { eachMailService, type Inbox } from '../people/mail-rig.ts'
-import { cookieOf } from '../portal/rig.ts'
 
 const NOTICE = { subject: 'v1 ends', text: 'Please move to v2.' }
 const PATH = '/admin/versions/v1/notices'
@@ -96,49 +94,4 @@ eachMailService('an operator is invited by a mail with a link', async (rig) => {
   await operator.patch(`/admin/operators/${id}`, { disabled: true })
   assert.equal((await operator.post(path)).status, 409)
   assert.equal((await operator.post('/admin/operators/op_unknown/invitation')).status, 404)
-})
-
-/** How the access of the maker of a queued mail ends, or is less; undefined: it stays. */
-const ENDS_OF_MAKERS: Readonly<
-  Record<string, ((admin: Caller, maker: string) => Promise<Reply>) | undefined>
-> = {
-  'an operator who stays': undefined,
-  'an operator who was disabled': (admin, id) =>
-    admin.patch(`/admin/operators/${id}`, { disabled: true }),
-  'an operator who lost the role': (admin, id) =>
-    admin.patch(`/admin/operators/${id}`, { role: 'support' }),
-  'a key that stays': undefined,
-  'a key that was revoked': (admin, id) => admin.delete(`/admin/keys/${id}`),
-  'a key that lost the scope': (admin, id) =>
-    admin.patch(`/admin/keys/${id}`, { scopes: ['users:read'] }),
-}
-
-eachMailService('a mail of an administrator is sent while it may send one', async (rig) => {
-  const { operator: admin, anonymous, inbox } = rig
-  const password = 'a long one for the console'
-  const signIn = async (n: number) => {
-    const { body } = await admin.post('/admin/operators', { email: `m${n}@example.com`, password })
-    const { url } = (await admin.post(`/admin/operators/${body.id}/link`)).body
-    const session = await anonymous.post('/console/session', { token: url.split('#token=')[1] })
-    const headers = { cookie: cookieOf(session), 'x-gatehook-console': '1' }
-    const post = (path: string, input = {}) => anonymous.post(path, input, headers)
-    return { id: body.id, post }
-  }
-  const createKey = async () => {
-    const input = { name: 'maker', scopes: ['admin'], mode: 'live', customer: 'cus_default' }
-    const { id, key } = (await admin.post('/admin/keys', input)).body
-    return { id, post: rig.service.as(key).post }
-  }
-  await callerOf(rig, 'Acme', 'api@acme.example')
-  const invited = { email: 'invited@example.com', password }
-  const { id } = (await admin.post('/admin/operators', invited)).body
-  for (const [n, [name, end]] of Object.entries(ENDS_OF_MAKERS).entries()) {
-    const maker = await (name.startsWith('a key') ? createKey() : signIn(n))
-    assert.equal((await maker.post(`/admin/operators/${id}/invitation`)).status, 202, name)
-    assert.equal((await maker.post(PATH, NOTICE)).body.sent, true, name)
-    const ended = await end?.(admin, maker.id)
-    assert.ok(!ended || ended.status < 300, ended?.text ?? name)
-    const received = (await inbox.receive()).map(({ to }) => to).sort()
-    assert.deepEqual(received, end ? [] : ['api@acme.example', invited.email], name)
-  }
 })

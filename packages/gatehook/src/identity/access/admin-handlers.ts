@@ -3,7 +3,7 @@
  * themselves, and the paths, are in the modules that use this.
  */
 import { actorOf } from '../../history/audit/store.ts'
-import type { Principal } from '../../kernel/principal.ts'
+import { type Principal, toStoredPrincipal } from '../../kernel/principal.ts'
 import type { Reader, Tx } from '../../platform/storage/database.ts'
 import type { AnyMember, JsonOf, Members, ValuesOf } from '../../protocol/fields/members.ts'
 import type { Answer, Call, Handling, Route } from '../../protocol/http/call.ts'
@@ -74,7 +74,8 @@ export function adminHandlers<A extends Administration>(admin: A, { list, perfor
         const { params } = call
         const principal = call.principal!
         const { customer, role } = principal
-        const caller = { actor: actorOf(call), customer, role }
+        const maker = toStoredPrincipal(principal)
+        const caller = { actor: actorOf(call), customer, role, maker }
         await change({ admin: { ...admin, write }, input, params, principal, caller, call })
         return answer!
       })

@@ -5,7 +5,7 @@
 import type { Actor } from '../../history/audit/actor.ts'
 import type { AuditContext } from '../../history/audit/store.ts'
 import type { RecordEvent } from '../../history/events/store.ts'
-import type { Role } from '../../kernel/principal.ts'
+import type { Role, StoredPrincipal } from '../../kernel/principal.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 
 /** The ids of customers begin with it, and their external ids do not. */
@@ -71,4 +71,6 @@ export interface AdminCaller {
   readonly customer: string
   /** The role of an operator; undefined for other callers. */
   readonly role?: Role | undefined
+  /** What later effects name of it; undefined: its rights do not end. */
+  readonly maker?: StoredPrincipal | undefined
 }

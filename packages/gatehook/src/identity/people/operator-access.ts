@@ -2,12 +2,10 @@
  * Opens and ends the access of an operator: sessions and links of the console, and those of the
  * portal. Both lock the operator first, so that of two at once one sees the other.
  */
-import type { Actor } from '../../history/audit/actor.ts'
 import { Failure } from '../../kernel/failure.ts'
-import { hasRole, type Principal, type Scope } from '../../kernel/principal.ts'
+import { hasRole, type Principal } from '../../kernel/principal.ts'
 import type { Tx } from '../../platform/storage/database.ts'
-import { ADMIN_SCOPE, type Administration } from '../access/administration.ts'
-import { holdKeyScopes } from '../access/key-reader.ts'
+import type { Administration } from '../access/administration.ts'
 import * as store from './operator-store.ts'
 
 /** Locks an operator who opens something. Throws the failure for one who is disabled or unknown. */
@@ -22,41 +20,30 @@ export async function lockActiveOperator(
 }
 
 /**
+ * Locks an operator. Whether it has the role of the principal still, and its session. The session
+ * of a first link has no operator, and no role.
+ */
+export async function isActingOperator(
+  tx: Tx,
+  { subject, role, sessionId }: Pick<Principal, 'subject' | 'role' | 'sessionId'>,
+): Promise<boolean> {
+  if (role !== undefined) {
+    const row = await store.lockOperatorById(tx, subject)
+    if (row?.disabled !== 0 || row.in_group !== 1 || !hasRole(row, role)) return false
+  }
+  return sessionId === undefined || store.hasSession(tx, sessionId)
+}
+
+/**
  * Locks the operator of a request, whose authority its creations have. Returns its id, and null for
  * another caller. Throws 401 for an operator who was disabled or lost its role since the request
  * began, or whose session has ended.
  */
-export async function lockActingOperator(
-  tx: Tx,
-  { kind, subject, role, sessionId }: Principal,
-): Promise<string | null> {
+export async function lockActingOperator(tx: Tx, principal: Principal): Promise<string | null> {
+  const { kind, subject } = principal
   if (kind !== 'operator') return null
-  const lost = () =>
-    new Failure('unauthorized', 'The operator lost rights since the request began.')
-  // The session of a first link has no operator, and no role.
-  if (role !== undefined && !hasRole(await lockActiveOperator(tx, subject, lost), role))
-    throw lost()
-  if (sessionId !== undefined && !(await store.hasSession(tx, sessionId))) throw lost()
-  return subject
-}
-
-/**
- * Whether the administrator who caused work that waits may still cause it: an operator or a key
- * whose access ended has no later effects. The session of a first link has no operator, and the
- * command line no rights that end.
- */
-export async function mayStillAdminister(
-  tx: Tx,
-  { kind, id, scope }: Pick<Actor, 'scope' | 'id'> & { readonly kind: string },
-  now: number,
-): Promise<boolean> {
-  if (kind === 'operator') {
-    const row = await store.readOperatorById(tx, id)
-    return !row || (row.disabled === 0 && hasRole(row, 'administrator'))
-  }
-  if (kind !== 'key') return true
-  const scopes = await holdKeyScopes(tx, { scope: scope as Scope, id }, now)
-  return scopes !== undefined && (JSON.parse(scopes) as string[]).includes(ADMIN_SCOPE)
+  if (await isActingOperator(tx, principal)) return subject
+  throw new Failure('unauthorized', 'The operator lost rights since the request began.')
 }
 
 /**

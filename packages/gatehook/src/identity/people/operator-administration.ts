@@ -112,7 +112,7 @@ export function operatorRoutes(admin: Administration, deps: OperatorRouteDeps): 
       })
     }),
     change(operations.invite, async ({ admin, params, caller }) =>
-      inviteOperator(admin, deps.outbox, await idOf(params, caller.actor), caller.actor),
+      inviteOperator(admin, deps.outbox, await idOf(params, caller.actor), caller),
     ),
     change(operations.resetSecondFactor, async ({ admin, params, caller }) =>
       resetSecondFactor(admin, await idOf(params, caller.actor), caller.actor),

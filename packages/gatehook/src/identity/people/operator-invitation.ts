@@ -11,7 +11,7 @@ import { isMailAddress } from '../../platform/mail/message.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import { operation } from '../../protocol/http/operation.ts'
-import type { Administration } from '../access/administration.ts'
+import type { AdminCaller, Administration } from '../access/administration.ts'
 import * as store from './operator-store.ts'
 import { insertConsoleLink, requirePassword } from './operators.ts'
 
@@ -31,7 +31,7 @@ export const inviteOperator = (
   admin: Administration,
   outbox: MailOutbox,
   id: string,
-  actor: Actor,
+  { actor, maker }: Pick<AdminCaller, 'actor' | 'maker'>,
 ): Promise<undefined> =>
   admin.write(async (tx) => {
     const row = await store.lockOperatorById(tx, id)
@@ -44,7 +44,7 @@ export const inviteOperator = (
     await outbox.enqueue(tx, 'operator_link', {
       scope: undefined,
       payload: { email: row.email },
-      maker: actor,
+      maker,
     })
     await recordAudit(tx, { actor, action: 'operator.invite', target: row.id }, admin)
     return undefined

@@ -246,6 +246,7 @@ async function endWithoutGroup(
   await admin.write(async (tx) => {
     const row = await store.lockIdentity(tx, identity)
     if (!row) return
+    await store.leaveGroups(tx, row.id)
     if ((await endOperatorAccess(admin, tx, row.id)) === 0) return
     const entry = { actor: ACTOR, action: 'operator.session_end', target: row.id }
     await recordAudit(tx, { ...entry, detail: { cause: NO_GROUP } }, admin)
@@ -259,10 +260,10 @@ const encryptTokens = (vault: Vault, hash: Buffer, tokens: ProviderTokens): Uint
 async function follow(
   tx: Parameters<typeof store.updateIdentity>[0],
   admin: Administration,
-  row: Pick<store.OperatorRow, 'id' | 'email' | 'role'>,
+  row: Pick<store.OperatorRow, 'id' | 'email' | 'role' | 'in_group'>,
   { email, role }: Pick<store.OperatorRow, 'email' | 'role'>,
 ): Promise<void> {
-  if (row.email !== email || row.role !== role) {
+  if (row.email !== email || row.role !== role || row.in_group === 0) {
     await store.updateIdentity(tx, { id: row.id, email, folded: foldName(email), role })
   }
   if (row.role === role) return
@@ -314,7 +315,10 @@ async function readAgain(
   await db.write(async (tx) => {
     await store.lockOperatorById(tx, row.operator!)
     if (!(await store.deleteSessionById(tx, row.id))) return
-    if (isRemoved) await endOperatorAccess(admin, tx, row.operator!)
+    if (isRemoved) {
+      await store.leaveGroups(tx, row.operator!)
+      await endOperatorAccess(admin, tx, row.operator!)
+    }
     const entry = { actor: ACTOR, action: 'operator.session_end', target: row.id }
     await recordAudit(tx, { ...entry, detail: { cause } }, admin)
   })

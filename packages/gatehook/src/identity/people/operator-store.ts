@@ -16,6 +16,8 @@ export interface OperatorRow extends Row {
   readonly created_at: number
   /** Null for an operator who signs in by a password. */
   readonly issuer: string | null
+  /** 0 once its provider named it without a group. */
+  readonly in_group: number
   /** Encrypted for the row's id; null without a second factor. */
   readonly totp: Uint8Array | null
   /** Encrypted; not confirmed with a code yet. */
@@ -27,7 +29,7 @@ export interface OperatorRow extends Row {
 export const EMAIL_INDEX = 'gh_operators_folded'
 
 const SELECT_OPERATORS = sql`SELECT id, email, folded, password, role, disabled, created_at,
-  issuer, totp, totp_pending, totp_step FROM gh_operators`
+  issuer, in_group, totp, totp_pending, totp_step FROM gh_operators`
 
 const byFoldedEmail = (folded: string) =>
   sql`${SELECT_OPERATORS} WHERE folded = ${folded} AND issuer IS NULL`
@@ -46,14 +48,18 @@ export const lockNamedOperator = (tx: Tx, name: string) =>
 export const lockIdentity = (tx: Tx, { issuer, subject }: ProviderIdentity) =>
   tx.lock<OperatorRow>(sql`${SELECT_OPERATORS} WHERE issuer = ${issuer} AND subject = ${subject}`)
 
+/** Stores what the provider says of an operator, who is in a group. */
 export const updateIdentity = (
   tx: Tx,
   { id, email, folded, role }: Pick<OperatorRow, 'id' | 'email' | 'folded' | 'role'>,
 ) =>
   tx
-    .run(sql`UPDATE gh_operators SET email = ${email}, folded = ${folded}, role = ${role}
-    WHERE id = ${id}`)
+    .run(sql`UPDATE gh_operators SET email = ${email}, folded = ${folded}, role = ${role},
+    in_group = 1 WHERE id = ${id}`)
     .then(requireOne)
+
+export const leaveGroups = (tx: Tx, id: string) =>
+  tx.run(sql`UPDATE gh_operators SET in_group = 0 WHERE id = ${id}`)
 
 export const findOperator = (from: Reader, folded: string) =>
   from.get<OperatorRow>(byFoldedEmail(folded))
@@ -71,7 +77,7 @@ export interface ProviderIdentity {
   readonly subject: string
 }
 
-type NewOperator = Omit<OperatorRow, 'issuer' | 'totp' | 'totp_pending' | 'totp_step'>
+type NewOperator = Omit<OperatorRow, 'issuer' | 'in_group' | 'totp' | 'totp_pending' | 'totp_step'>
 
 /** Returns whether an operator exists, disabled ones included. */
 export const hasOperator = async (from: Reader): Promise<boolean> =>

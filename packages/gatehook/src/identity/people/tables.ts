@@ -126,7 +126,8 @@ export const operators: Table = {
   name: 'gh_operators',
   row:
     'An operator. `totp` is its second factor, `totp_pending` one that is not confirmed yet. ' +
-    '`issuer`, `subject`: the identity of one who signs in with OpenID Connect (§16.9).',
+    '`issuer`, `subject`: the identity of one who signs in with OpenID Connect (§16.9); ' +
+    '`in_group`: 0 once its provider named it without a group.',
   columns: {
     id: text.plain,
     email: text.personal,
@@ -140,6 +141,7 @@ export const operators: Table = {
     role: text.plain.or('administrator'),
     issuer: text.plain.orNull,
     subject: text.personal.orNull,
+    in_group: int.or(1),
   },
   key: ['id'],
   place: 'local',

@@ -139,7 +139,7 @@ const sendNotice = (
   outbox: MailOutbox,
   version: string,
   { to, subject, text, preview = false }: ValuesOf<typeof noticeInput>,
-  { actor }: AdminCaller,
+  { actor, maker }: AdminCaller,
 ): Promise<JsonOf<typeof versionNotice>> =>
   admin.write(async (tx) => {
     const sinceMs = admin.clock.now() - PERIOD_DAYS * 86_400_000
@@ -152,7 +152,7 @@ const sendNotice = (
       const byAddress = new Map(recipients.map((row) => [row.contact_email!, row]))
       for (const [to, { no }] of byAddress) {
         const payload = { to, subject, text }
-        await outbox.enqueue(tx, 'plain', { scope: scopeOf(no, 'live'), payload, maker: actor })
+        await outbox.enqueue(tx, 'plain', { scope: scopeOf(no, 'live'), payload, maker })
       }
       const detail = { subject, customers: recipients.map(({ id }) => id) }
       await recordAudit(tx, { actor, action: 'version.notice', target: version, detail }, admin)

@@ -4,10 +4,10 @@
  * transport and the end of the attempt sends it again, with the same `Message-ID`.
  */
 import type { Clock } from '../../kernel/clock.ts'
+import type { StoredPrincipal } from '../../kernel/principal.ts'
 import { type JobAttempt, type JobHandler, MAIL_KINDS } from '../jobs/job.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { checkMessage, isPermanentError, type MailContent, type MailTransport } from './message.ts'
-import type { MailMaker } from './outbox.ts'
 
 /** A mail with its recipient. */
 export interface AddressedMail extends MailContent {
@@ -41,7 +41,7 @@ export interface MailerDeps {
   readonly from: string
   readonly templates: MailTemplates
   /** Whether the administrator who caused a mail may still do so. */
-  readonly mayStillMail: (tx: Tx, maker: MailMaker) => Promise<boolean>
+  readonly mayStillMail: (tx: Tx, maker: StoredPrincipal) => Promise<boolean>
 }
 
 export interface Mailer {
@@ -64,7 +64,7 @@ export function createMailer(deps: MailerDeps): Mailer {
   const { db, clock, transport, from, templates, mayStillMail } = deps
   let sent = 0
   const send = (template: MailTemplate) => async (attempt: JobAttempt) => {
-    const { maker, ...payload } = JSON.parse(attempt.input) as { maker?: MailMaker }
+    const { maker, ...payload } = JSON.parse(attempt.input) as { maker?: StoredPrincipal }
     const mail = await db.write(async (tx) => {
       if (maker && !(await mayStillMail(tx, maker))) return undefined
       return template(tx, payload, clock.now())

@@ -3,7 +3,7 @@
  * which `mailer.ts` runs when the mail is sent.
  */
 import { Failure } from '../../kernel/failure.ts'
-import type { Scope } from '../../kernel/principal.ts'
+import type { Scope, StoredPrincipal } from '../../kernel/principal.ts'
 import { type JobCaller, type MailKind, policyOf } from '../jobs/job.ts'
 import type { EnqueueJob } from '../jobs/queue.ts'
 import { countJobs } from '../jobs/store.ts'
@@ -14,22 +14,14 @@ const WAITING_MAX = 10_000
 /** The size of a payload in characters. */
 const MAIL_PAYLOAD_MAX = 16_384
 
-/** The administrator who caused a mail. */
-export interface MailMaker {
-  readonly kind: string
-  readonly id: string
-  /** Customer and mode of a key. */
-  readonly scope?: number | undefined
-}
-
 /** A mail of a kind. */
 interface NewMail {
   /** The scope of its recipient; undefined for operators. */
   readonly scope: Scope | undefined
   /** Contains no secret, and no member `maker`. */
   readonly payload: object
-  /** Default: none; the server then verifies no rights. */
-  readonly maker?: MailMaker
+  /** The administrator who caused it. Default: none; the server then verifies no rights. */
+  readonly maker?: StoredPrincipal | undefined
   /** Default: `mail`. */
   readonly job?: MailKind
   /** Default: that of the transaction. */
@@ -44,8 +36,7 @@ export interface MailOutbox {
 }
 
 export const createMailOutbox = (enqueueJob: EnqueueJob): MailOutbox => ({
-  async enqueue(tx, kind, { scope, payload, maker: from, job = 'mail', caller }) {
-    const maker = from && { kind: from.kind, id: from.id, scope: from.scope }
+  async enqueue(tx, kind, { scope, payload, maker, job = 'mail', caller }) {
     const input = JSON.stringify({ ...payload, maker })
     if (input.length > MAIL_PAYLOAD_MAX) throw new Failure('payload_too_large')
     await enqueueJob(tx, { kind: job, name: kind, scope, caller, input })

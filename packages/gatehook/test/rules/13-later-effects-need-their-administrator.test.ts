@@ -1,0 +1,209 @@
+/**
+ * §13: what an administrator caused takes effect later only while the administrator has its rights:
+ * a mail that waits. Each kind of caller that administers has a way to lose them.
+ */
+import assert from 'node:assert/strict'
+import type { Caller, Reply } from '../../../../test/rig/service.ts'
+import { createCurrentRights } from '../../src/assembly/current-rights.ts'
+import { scopeOf } from '../../src/kernel/principal.ts'
+import { CALLERS } from '../../src/route-table.ts'
+import { bearer } from '../oauth/issuer-rig.ts'
+import {
+  basicOf as basicOfClient,
+  CALLBACK,
+  exchange,
+  form,
+  obtainCode,
+  PASSWORD as PASSWORD_OF_BROWSER,
+} from '../oauth/rig.ts'
+import { eachMailService, type Inbox } from '../people/mail-rig.ts'
+import { basicOf, PASSWORD } from '../people/rig.ts'
+import { cookieOf } from '../portal/rig.ts'
+
+const NOTICE = { subject: 'v1 ends', text: 'Please move to v2.' }
+const CONTACT = 'api@acme.example'
+const INVITED = 'invited@example.com'
+const OPERATOR_PASSWORD = 'a long one for the console'
+
+type Post = Caller['post']
+
+/** An administrator, and the ways in which its access ends. */
+interface Maker {
+  readonly post: Post
+  readonly ends: Readonly<Record<string, () => Promise<Reply>>>
+}
+
+const withHeaders =
+  ({ anonymous }: Inbox, headers: Readonly<Record<string, string>>): Post =>
+  (path, body = {}) =>
+    anonymous.post(path, body, headers)
+
+let count = 0
+const nameOf = () => `maker${++count}`
+
+async function created(reply: Promise<Reply>) {
+  const { status, text, body } = await reply
+  assert.equal(status, 201, text)
+  return body
+}
+
+const ADMIN = { scopes: ['admin'], mode: 'live', customer: 'default' }
+
+async function createPerson({ operator }: Inbox, password = PASSWORD) {
+  const name = nameOf()
+  const fields = { name, email: `${name}@example.com`, password, ...ADMIN }
+  return created(operator.post('/admin/users', fields))
+}
+
+async function tokenOf(reply: Promise<Reply>) {
+  const { status, text, body } = await reply
+  assert.equal(status, 200, text)
+  return bearer(body.access_token)
+}
+
+/**
+ * A maker of every kind that administers. Undefined: the command line, whose rights never end, and
+ * workloads, to which no rule of an issuer grants `admin`.
+ */
+const MAKERS: Readonly<
+  Record<
+    (typeof CALLERS.administration.kinds)[number],
+    ((rig: Inbox) => Promise<Maker>) | undefined
+  >
+> = {
+  async key(rig) {
+    const { operator: admin, service } = rig
+    const { id, key } = await created(admin.post('/admin/keys', { name: nameOf(), ...ADMIN }))
+    return {
+      post: service.as(key).post,
+      ends: {
+        revoked: () => admin.delete(`/admin/keys/${id}`),
+        'without the scope': () => admin.patch(`/admin/keys/${id}`, { scopes: ['users:read'] }),
+      },
+    }
+  },
+  async client(rig) {
+    const { operator: admin, anonymous } = rig
+    const client = await created(admin.post('/admin/clients', { name: nameOf(), ...ADMIN }))
+    const grant = { grant_type: 'client_credentials' }
+    const token = form(anonymous, '/oauth/token', grant, basicOfClient(client))
+    const path = `/admin/clients/${client.client_id}`
+    return {
+      post: withHeaders(rig, await tokenOf(token)),
+      ends: {
+        deleted: () => admin.delete(path),
+        'without the scope': () => admin.patch(path, { scopes: ['users:read'] }),
+      },
+    }
+  },
+  workload: undefined,
+  async person(rig) {
+    const { operator: admin } = rig
+    const { id, email } = await createPerson(rig)
+    const path = `/admin/users/${id}`
+    return {
+      post: withHeaders(rig, basicOf(email)),
+      ends: {
+        disabled: () => admin.patch(path, { disabled: true }),
+        'without the scope': () => admin.patch(path, { scopes: ['users:read'] }),
+      },
+    }
+  },
+  async application(rig) {
+    const { operator: admin, anonymous, service } = rig
+    const person = await createPerson(rig, PASSWORD_OF_BROWSER)
+    const grants = { grant_types: ['authorization_code'], redirect_uris: [CALLBACK] }
+    const input = { name: nameOf(), ...ADMIN, ...grants }
+    const client = await created(admin.post('/admin/clients', input))
+    const from = { app: service.app, anonymous, person, client } as never
+    const token = exchange(from, await obtainCode(from, { scope: 'admin' }))
+    const login = { username: person.email, password: PASSWORD_OF_BROWSER }
+    return {
+      post: withHeaders(rig, await tokenOf(token)),
+      ends: {
+        deleted: () => admin.delete(`/admin/clients/${client.client_id}`),
+        'of a disabled person': () => admin.patch(`/admin/users/${person.id}`, { disabled: true }),
+        async 'without its consent'() {
+          const own = await tokenOf(anonymous.post('/auth/login', login))
+          return anonymous.delete(`/auth/consents/${client.client_id}`, own)
+        },
+      },
+    }
+  },
+  async operator(rig) {
+    const { operator: admin, anonymous } = rig
+    const input = { email: `${nameOf()}@example.com`, password: OPERATOR_PASSWORD }
+    const { id } = await created(admin.post('/admin/operators', input))
+    const path = `/admin/operators/${id}`
+    const { url } = await created(admin.post(`${path}/link`))
+    const session = await anonymous.post('/console/session', { token: url.split('#token=')[1] })
+    return {
+      post: withHeaders(rig, { cookie: cookieOf(session), 'x-gatehook-console': '1' }),
+      ends: {
+        disabled: () => admin.patch(path, { disabled: true }),
+        'of a lesser role': () => admin.patch(path, { role: 'support' }),
+      },
+    }
+  },
+  cli: undefined,
+}
+
+/** Calls `body` with each kind of maker, first with one who stays, then for each end of one. */
+async function eachEnd(
+  rig: Inbox,
+  body: (name: string, post: Post, end: () => Promise<boolean>) => Promise<void>,
+): Promise<void> {
+  for (const kind of CALLERS.administration.kinds) {
+    const create = MAKERS[kind]
+    if (!create) continue
+    const { post, ends } = await create(rig)
+    await body(`a ${kind} that stays`, post, async () => false)
+    for (const way of Object.keys(ends)) {
+      const maker = await create(rig)
+      await body(`a ${kind} ${way}`, maker.post, async () => {
+        const { status, text } = await maker.ends[way]!()
+        assert.ok(status < 300, `a ${kind} ${way}: ${text}`)
+        return true
+      })
+    }
+  }
+}
+
+const createInvited = async ({ operator: admin }: Inbox): Promise<string> => {
+  const input = { email: INVITED, password: OPERATOR_PASSWORD }
+  return `/admin/operators/${(await created(admin.post('/admin/operators', input))).id}`
+}
+
+eachMailService('a mail of an administrator is sent while it may send one', async (rig) => {
+  const { operator: admin, inbox, service } = rig
+  const acme = { name: 'Acme', contact_email: CONTACT }
+  const customer = (await created(admin.post('/admin/customers', acme))).id
+  const key = await service.key({ customer, scopes: ['users:read'], mode: 'live' })
+  assert.equal((await service.as(key).get('/api/v1/users')).status, 200)
+  const invited = await createInvited(rig)
+  await eachEnd(rig, async (name, post, end) => {
+    const invitation = await post(`${invited}/invitation`)
+    assert.equal(invitation.status, 202, `${name}: ${invitation.text}`)
+    assert.equal((await post('/admin/versions/v1/notices', NOTICE)).body.sent, true, name)
+    const hasEnded = await end()
+    const received = (await inbox.receive()).map(({ to }) => to).sort()
+    assert.deepEqual(received, hasEnded ? [] : [CONTACT, INVITED], name)
+  })
+})
+
+eachMailService('only the command line has rights without an end', async (rig) => {
+  const { operator: admin, service } = rig
+  const { mayStillAdminister } = createCurrentRights(undefined, () => rig.clock.now())
+  const stored = { subject: '1', scope: scopeOf(1, 'live'), role: 'administrator' } as const
+  for (const kind of CALLERS.administration.kinds) {
+    const ofKind =
+      kind === 'application' ? ({ kind: 'person', sessionId: 'ses_1' } as const) : { kind }
+    const maker = { ...stored, ...ofKind, clientId: 'none' }
+    const may = await service.app.db.write((tx) => mayStillAdminister(tx, maker))
+    assert.equal(may, kind === 'cli', kind)
+  }
+  const rules = [{ match: { sub: 'job' }, ...ADMIN }]
+  const issuer = { issuer: 'https://ci.example', jwks_uri: 'https://ci.example/keys', rules }
+  const refused = await admin.post('/admin/issuers', issuer)
+  assert.deepEqual([refused.status, refused.body.errors[0].pointer], [422, '/rules/0/scopes/0'])
+})
