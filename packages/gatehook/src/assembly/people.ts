@@ -123,6 +123,7 @@ export function assemblePeople(
   const consoleSessions = createConsoleSessions({
     admin,
     passwords: config.operatorsPasswords,
+    mayStillAdminister,
     operatorOpenid: assembleOperatorOpenid(foundation, admin),
     list,
     perform,

@@ -1,6 +1,6 @@
 /**
  * §13: what an administrator caused takes effect later only while the administrator has its rights:
- * a mail that waits. Each kind of caller that administers has a way to lose them.
+ * a mail that waits, a link to the console that is not used. Each kind of caller that administers has a way to lose them.
  */
 import assert from 'node:assert/strict'
 import type { Caller, Reply } from '../../../../test/rig/service.ts'
@@ -59,6 +59,23 @@ async function tokenOf(reply: Promise<Reply>) {
   const { status, text, body } = await reply
   assert.equal(status, 200, text)
   return bearer(body.access_token)
+}
+
+async function createOperator(rig: Inbox): Promise<Maker & { readonly id: string }> {
+  const { operator: admin, anonymous } = rig
+  const input = { email: `${nameOf()}@example.com`, password: OPERATOR_PASSWORD }
+  const { id } = await created(admin.post('/admin/operators', input))
+  const path = `/admin/operators/${id}`
+  const { url } = await created(admin.post(`${path}/link`))
+  const session = await anonymous.post('/console/session', { token: url.split('#token=')[1] })
+  return {
+    id,
+    post: withHeaders(rig, { cookie: cookieOf(session), 'x-gatehook-console': '1' }),
+    ends: {
+      disabled: () => admin.patch(path, { disabled: true }),
+      'of a lesser role': () => admin.patch(path, { role: 'support' }),
+    },
+  }
 }
 
 /**
@@ -130,21 +147,7 @@ const MAKERS: Readonly<
       },
     }
   },
-  async operator(rig) {
-    const { operator: admin, anonymous } = rig
-    const input = { email: `${nameOf()}@example.com`, password: OPERATOR_PASSWORD }
-    const { id } = await created(admin.post('/admin/operators', input))
-    const path = `/admin/operators/${id}`
-    const { url } = await created(admin.post(`${path}/link`))
-    const session = await anonymous.post('/console/session', { token: url.split('#token=')[1] })
-    return {
-      post: withHeaders(rig, { cookie: cookieOf(session), 'x-gatehook-console': '1' }),
-      ends: {
-        disabled: () => admin.patch(path, { disabled: true }),
-        'of a lesser role': () => admin.patch(path, { role: 'support' }),
-      },
-    }
-  },
+  operator: createOperator,
   cli: undefined,
 }
 
@@ -189,6 +192,43 @@ eachMailService('a mail of an administrator is sent while it may send one', asyn
     const received = (await inbox.receive()).map(({ to }) => to).sort()
     assert.deepEqual(received, hasEnded ? [] : [CONTACT, INVITED], name)
   })
+})
+
+eachMailService('a link to the console ends with the access of its maker', async (rig) => {
+  const { anonymous } = rig
+  const invited = await createInvited(rig)
+  await eachEnd(rig, async (name, post, end) => {
+    const { url } = await created(post(`${invited}/link`))
+    const hasEnded = await end()
+    const token = url.split('#token=')[1]
+    const session = await anonymous.post('/console/session', { token })
+    assert.equal(session.status, hasEnded ? 401 : 201, `${name}: ${session.text}`)
+  })
+})
+
+eachMailService('a link of a former session or role stays deleted', async (rig) => {
+  const { operator: admin, anonymous } = rig
+  const invited = await createInvited(rig)
+  const { id, post } = await createOperator(rig)
+  const path = `/admin/operators/${id}`
+  const endSession = async () => {
+    const { data } = (await admin.get('/admin/operator-sessions')).body
+    const own = data.find(({ operator }: { operator: string }) => operator === id)
+    return admin.delete(`/admin/operator-sessions/${own.id}`)
+  }
+  const ends: readonly (readonly (() => Promise<Reply>)[])[] = [
+    [
+      () => admin.patch(path, { role: 'support' }),
+      () => admin.patch(path, { role: 'administrator' }),
+    ],
+    [endSession],
+  ]
+  for (const steps of ends) {
+    const { url } = await created(post(`${invited}/link`))
+    for (const step of steps) assert.ok((await step()).status < 300)
+    const token = url.split('#token=')[1]
+    assert.equal((await anonymous.post('/console/session', { token })).status, 401)
+  }
 })
 
 eachMailService('only the command line has rights without an end', async (rig) => {

@@ -125,12 +125,16 @@ eachStage(
     const readLast = () =>
       anonymous.get('/portal/session', { ...OWN, host: headers.host, cookie: last })
     assert.equal((await readLast()).status, 200)
+    const ofOther = await anonymous.post(`/admin/operators/${id}/link`, {}, headers)
+    assert.equal(ofOther.status, 201, ofOther.text)
     provider.account.groups = ['others']
     const refused = openOperatorBrowser(service.as(undefined))
     assert.equal((await refused.signIn()).status, 403)
     assert.equal((await again.get('/console/session')).status, 401, 'its groups ended')
     assert.equal((await readLast()).status, 401)
     assert.equal((await anonymous.post('/portal/session', unused, headers)).status, 401)
+    const ofLink = { token: tokenOf(ofOther) }
+    assert.equal((await anonymous.post('/console/session', ofLink, headers)).status, 401)
     for (let count = 0; count < 3; count++) assert.equal((await refused.signIn()).status, 403)
     const ends = (await stage.listActions()).filter((name) => name === 'operator.session_end')
     assert.equal(ends.length, 1, 'a sign-in that ends nothing adds no row')

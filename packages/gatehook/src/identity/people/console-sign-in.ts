@@ -5,6 +5,7 @@
 import { actorOf, recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { createTimeOrderedId } from '../../kernel/id.ts'
+import type { StoredPrincipal } from '../../kernel/principal.ts'
 import { sha256 } from '../../kernel/secret.ts'
 import type { Config } from '../../platform/config/config.ts'
 import type { Tx } from '../../platform/storage/database.ts'
@@ -31,6 +32,8 @@ export interface SignInDeps {
   readonly verifyPassword: VerifyPassword
   /** Whether operators sign in without OpenID Connect (§16.9). */
   readonly passwords: Config['operatorsPasswords']
+  /** Whether the administrator who created a link may still create one. */
+  readonly mayStillAdminister: (tx: Tx, maker: StoredPrincipal) => Promise<boolean>
 }
 
 /** Throws 403 where operators sign in with OpenID Connect alone. */
@@ -113,7 +116,7 @@ export type OpenedSession = Awaited<ReturnType<ReturnType<typeof createSessionOp
 
 /** Creates the two ways to open a session: a one-time link, or a password and a code. */
 export function createSignIn(deps: SignInDeps) {
-  const { admin, verifyPassword, secondFactor } = deps
+  const { admin, verifyPassword, secondFactor, mayStillAdminister } = deps
   const { db, clock } = admin
   const openSession = createSessionOpener(deps)
 
@@ -121,10 +124,11 @@ export function createSignIn(deps: SignInDeps) {
     requirePasswords(deps)
     return db.write(async (tx) => {
       const hash = sha256(token)
-      const named = await store.findOperatorOfLink(tx, hash)
+      const { maker, operator: named } = (await store.findLink(tx, hash)) ?? {}
       // Before the link: the end of an access locks the operator first, too.
-      if (named !== undefined) await lockActiveOperator(tx, named, invalidCredentials)
-      const link = await store.takeLink(tx, hash, clock.now())
+      const isValid = !maker || (await mayStillAdminister(tx, JSON.parse(maker)))
+      if (named) await lockActiveOperator(tx, named, invalidCredentials)
+      const link = isValid && (await store.takeLink(tx, hash, clock.now()))
       if (!link) {
         const message = 'The link was used before or has expired: gatehook operators link.'
         throw new Failure('invalid_credentials', message)

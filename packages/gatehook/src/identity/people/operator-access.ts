@@ -46,44 +46,59 @@ export async function lockActingOperator(tx: Tx, principal: Principal): Promise<
   throw new Failure('unauthorized', 'The operator lost rights since the request began.')
 }
 
+type PortalAccess = Pick<Administration, 'endPortalAccessOf'>
+
 /**
- * Ends all sessions of an operator, and deletes its links, also those to the portal. Returns their
- * number.
+ * Ends what has the authority of an operator: links to the console that it created, and links and
+ * sessions of the portal. Returns their number.
+ */
+export async function endGivenAccess(
+  { endPortalAccessOf }: PortalAccess,
+  tx: Tx,
+  operator: string,
+): Promise<number> {
+  const links = await store.deleteLinksMadeBy(tx, operator)
+  return links + ((await endPortalAccessOf?.(tx, operator)) ?? 0)
+}
+
+/**
+ * Ends all sessions of an operator, and deletes the links that open the console as it, and what has
+ * its authority. Returns their number.
  */
 export async function endOperatorAccess(
-  { endPortalAccessOf }: Pick<Administration, 'endPortalAccessOf'>,
+  admin: PortalAccess,
   tx: Tx,
   operator: string,
 ): Promise<number> {
   await store.lockOperatorById(tx, operator)
   const sessions = await store.deleteSessions(tx, operator)
   const links = await store.deleteLinks(tx, operator)
-  return sessions + links + ((await endPortalAccessOf?.(tx, operator)) ?? 0)
+  return sessions + links + (await endGivenAccess(admin, tx, operator))
 }
 
 /**
- * Ends a session of an operator with the links and sessions of the portal, which have no more
- * authority than it had. Returns false if there is none.
+ * Ends a session of an operator with what has the authority of the operator, which is no more than
+ * the session had. Returns false if there is none.
  */
 export async function endSessionOfOperator(
-  { endPortalAccessOf }: Pick<Administration, 'endPortalAccessOf'>,
+  admin: PortalAccess,
   tx: Tx,
   id: string,
 ): Promise<boolean> {
   const operator = await store.findOperatorOfSession(tx, id)
   if (operator !== undefined) await store.lockOperatorById(tx, operator)
   if (!(await store.deleteSessionById(tx, id))) return false
-  if (operator !== undefined) await endPortalAccessOf?.(tx, operator)
+  if (operator !== undefined) await endGivenAccess(admin, tx, operator)
   return true
 }
 
-/** Ends the other sessions of an operator, and the links and sessions of the portal. */
+/** Ends the other sessions of an operator, and what has its authority. */
 export async function endOtherSessions(
-  { endPortalAccessOf }: Pick<Administration, 'endPortalAccessOf'>,
+  admin: PortalAccess,
   tx: Tx,
   { operator, id }: { readonly operator: string; readonly id: string },
 ): Promise<void> {
   await store.lockOperatorById(tx, operator)
   await store.deleteOtherSessions(tx, operator, id)
-  await endPortalAccessOf?.(tx, operator)
+  await endGivenAccess(admin, tx, operator)
 }

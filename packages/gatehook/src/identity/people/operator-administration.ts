@@ -57,7 +57,9 @@ export const operatorOperations = {
   createLink: operation('POST /admin/operators/:id/link', {
     id: 'create_operator_link',
     summary: 'Create a link that opens the console as an operator',
-    description: 'It is valid once, for 30 minutes, without a password or second factor.',
+    description:
+      'It is valid once, for 30 minutes, without a password or second factor, and ends with the ' +
+      'access of its creator.',
     headers: ['Idempotency-Key'],
     output: link,
     status: 201,
@@ -107,7 +109,7 @@ export function operatorRoutes(admin: Administration, deps: OperatorRouteDeps): 
     change(operations.createLink, async ({ admin, params, caller }) => {
       const id = await idOf(params, caller.actor)
       return admin.write(async (tx) => {
-        const { path, expires_at } = await insertConsoleLink(tx, admin, id, caller.actor)
+        const { path, expires_at } = await insertConsoleLink(tx, admin, id, caller)
         return { url: `${deps.publicUrl()}${path}`, expires_at }
       })
     }),

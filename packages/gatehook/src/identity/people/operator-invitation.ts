@@ -66,7 +66,7 @@ export const invitationTemplates = ({
   async operator_link(tx, { email }: { readonly email: string }) {
     const row = await store.lockOperator(tx, foldName(email))
     if (row?.disabled !== 0) return undefined
-    const { path } = await insertConsoleLink(tx, admin, row.email, SENDER)
+    const { path } = await insertConsoleLink(tx, admin, row.email, { actor: SENDER })
     const name = nameOf(service)
     return {
       to: row.email,

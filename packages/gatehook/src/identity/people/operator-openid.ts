@@ -34,7 +34,7 @@ import {
   type ProviderTokens,
 } from './operator-provider.ts'
 import * as store from './operator-store.ts'
-import { endWiderPortalAccess } from './operators.ts'
+import { endWiderAccess } from './operators.ts'
 import { PROVIDER_PURPOSE } from './tables.ts'
 
 export const OPENID_PATH = '/console/oidc'
@@ -267,7 +267,7 @@ async function follow(
     await store.updateIdentity(tx, { id: row.id, email, folded: foldName(email), role })
   }
   if (row.role === role) return
-  await endWiderPortalAccess(admin, tx, row, role)
+  await endWiderAccess(admin, tx, row, role)
   const entry = { actor: ACTOR, action: 'operator.role', target: row.id, detail: { role } }
   await recordAudit(tx, entry, admin)
 }

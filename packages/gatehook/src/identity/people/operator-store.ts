@@ -137,16 +137,24 @@ interface LinkRow extends Row {
   readonly operator: string | null
 }
 
-export const insertLink = (tx: Tx, row: LinkRow & { hash: Uint8Array; expires_at: number }) =>
-  tx.run(insertInto('gh_console_links', row))
+/** The administrator who created a link; null: the command line, or a mail. */
+interface LinkMaker {
+  /** A `StoredPrincipal`, as JSON. */
+  readonly maker: string | null
+  /** The id of an operator. */
+  readonly maker_operator: string | null
+}
 
-/** Returns the operator of a link; undefined if it has none, or was used. */
-export const findOperatorOfLink = async (
-  from: Reader,
-  hash: Uint8Array,
-): Promise<string | undefined> =>
-  (await from.get(sql`SELECT operator FROM gh_console_links WHERE hash = ${hash}`))?.operator ??
-  undefined
+export const insertLink = (
+  tx: Tx,
+  row: LinkRow & LinkMaker & { hash: Uint8Array; expires_at: number },
+) => tx.run(insertInto('gh_console_links', row))
+
+/** Returns whose session a link opens, and its maker; undefined if it was used. */
+export const findLink = (from: Reader, hash: Uint8Array) =>
+  from.get<Pick<LinkRow, 'operator'> & Pick<LinkMaker, 'maker'> & Row>(
+    sql`SELECT operator, maker FROM gh_console_links WHERE hash = ${hash}`,
+  )
 
 /** Deletes a valid link and returns it: of concurrent requests with one link, one gets it. */
 export const takeLink = (tx: Tx, hash: Uint8Array, now: number) =>
@@ -155,6 +163,9 @@ export const takeLink = (tx: Tx, hash: Uint8Array, now: number) =>
 
 export const deleteLinks = (tx: Tx, operator: string) =>
   tx.run(sql`DELETE FROM gh_console_links WHERE operator = ${operator}`)
+
+export const deleteLinksMadeBy = (tx: Tx, operator: string) =>
+  tx.run(sql`DELETE FROM gh_console_links WHERE maker_operator = ${operator}`)
 
 export interface ConsoleSessionRow extends Row {
   readonly operator: string | null

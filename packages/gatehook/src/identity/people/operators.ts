@@ -15,10 +15,10 @@ import { requireOne } from '../../platform/storage/discarded-rows.ts'
 import { emailAddress } from '../../protocol/fields/email-address.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import { b, type ValuesOf } from '../../protocol/fields/members.ts'
-import type { Administration } from '../access/administration.ts'
+import type { AdminCaller, Administration } from '../access/administration.ts'
 import { type OperatorJson, operatorTable } from './collection.ts'
 import { operatorAccountKey } from './login.ts'
-import { endOperatorAccess } from './operator-access.ts'
+import { endGivenAccess, endOperatorAccess } from './operator-access.ts'
 import * as store from './operator-store.ts'
 import type { Hasher } from './password.ts'
 import { MIN_LENGTH, newPassword, rejectCommonPassword } from './password-policy.ts'
@@ -85,14 +85,14 @@ export function requirePassword({ issuer }: Pick<store.OperatorRow, 'issuer'>): 
   throw new Failure('invalid_state', `The operator signs in with ${issuer}.`)
 }
 
-/** Ends links and sessions of the portal that an operator opened with more permissions. */
-export async function endWiderPortalAccess(
-  { endPortalAccessOf }: Administration,
+/** Ends what has the authority of an operator, who had more permissions. */
+export async function endWiderAccess(
+  admin: Administration,
   tx: Tx,
   { id, role: formerRole }: Pick<store.OperatorRow, 'id' | 'role'>,
   role: Role,
 ): Promise<void> {
-  if (ROLES.indexOf(role) < ROLES.indexOf(formerRole)) await endPortalAccessOf?.(tx, id)
+  if (ROLES.indexOf(role) < ROLES.indexOf(formerRole)) await endGivenAccess(admin, tx, id)
 }
 
 /**
@@ -119,7 +119,7 @@ export const updateOperator = (
     if (role !== undefined) await record('operator.role', { role })
     if (disabled !== undefined) await record(disabled ? 'operator.disable' : 'operator.enable')
     if (disabled) await endOperatorAccess(admin, tx, row.id)
-    else await endWiderPortalAccess(admin, tx, row, updatedRow.role)
+    else await endWiderAccess(admin, tx, row, updatedRow.role)
     return operatorTable.toJson(updatedRow)
   })
 
@@ -182,14 +182,18 @@ export const createConsoleLink = (
   admin: Administration,
   email: string | undefined,
   actor: Actor,
-): Promise<ConsoleLink> => admin.write((tx) => insertConsoleLink(tx, admin, email, actor))
+): Promise<ConsoleLink> => admin.write((tx) => insertConsoleLink(tx, admin, email, { actor }))
 
-/** The part of `createConsoleLink` in its transaction. */
+/**
+ * The part of `createConsoleLink` in its transaction.
+ *
+ * @param maker with whose access the link ends; undefined: with none
+ */
 export async function insertConsoleLink(
   tx: Tx,
   admin: Administration,
   email: string | undefined,
-  actor: Actor,
+  { actor, maker }: Pick<AdminCaller, 'actor' | 'maker'>,
 ): Promise<ConsoleLink> {
   const now = admin.clock.now()
   const id = createTimeOrderedId('lnk_', now, admin.random)
@@ -199,7 +203,11 @@ export async function insertConsoleLink(
   if (row && row.disabled !== 0) throw new Failure('invalid_state', 'The operator is disabled.')
   if (row) requirePassword(row)
   const operator = row?.id ?? null
-  await store.insertLink(tx, { hash: sha256(token), id, operator, expires_at })
+  const makerColumns = {
+    maker: maker ? JSON.stringify(maker) : null,
+    maker_operator: maker?.kind === 'operator' ? maker.subject : null,
+  }
+  await store.insertLink(tx, { hash: sha256(token), id, operator, expires_at, ...makerColumns })
   const detail = { operator }
   await recordAudit(tx, { actor, action: 'operator.link', target: id, detail }, admin)
   return { path: `/console#token=${token}`, expires_at: isoTime(expires_at) }

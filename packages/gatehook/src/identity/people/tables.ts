@@ -185,11 +185,15 @@ const recoveryCodes: Table = {
 
 export const consoleLinks: Table = {
   name: 'gh_console_links',
-  row: 'A link that opens the console once.',
+  row:
+    'A link that opens the console once, as its `operator`. `maker`: the administrator who created ' +
+    'it, as JSON; `maker_operator`: its id, of an operator.',
   columns: {
     hash: bytes.secret,
     id: text.plain,
     operator: text.plain.orNull,
+    maker: text.plain.orNull,
+    maker_operator: text.plain.orNull,
     expires_at: int,
   },
   key: ['hash'],
