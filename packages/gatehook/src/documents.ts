@@ -31,7 +31,6 @@ import {
   metadataOperations,
   oauthOperations,
 } from './identity/oauth/operations.ts'
-import { creationsOperation } from './identity/oauth/operator-creations.ts'
 import { userinfoOperations } from './identity/oauth/userinfo.ts'
 import {
   passwordMailOperations,
@@ -52,6 +51,7 @@ import { tokenOperations } from './identity/tokens/operations.ts'
 import { erasureOperations, personErasureOperations } from './operate/erasure/operations.ts'
 import { keyUsageOperations } from './operate/monitoring/key-usage.ts'
 import { monitoringOperations } from './operate/monitoring/operations.ts'
+import { creationsOperation } from './operate/monitoring/operator-creations.ts'
 import { versionNoticeOperations } from './operate/monitoring/version-notices.ts'
 import { versionTrafficOperations } from './operate/monitoring/version-operations.ts'
 import { restoreOperations } from './operate/restore/operations.ts'

@@ -13,6 +13,7 @@ import {
   readInstallation,
 } from '../operate/monitoring/installation-figures.ts'
 import type { Monitoring } from '../operate/monitoring/monitoring.ts'
+import { creationsRoute } from '../operate/monitoring/operator-creations.ts'
 import { versionNoticeRoutes } from '../operate/monitoring/version-notices.ts'
 import { searchRoute } from '../operate/search/routes.ts'
 import type { CommitTime } from '../operate/system/commit-time.ts'
@@ -112,7 +113,8 @@ export function assembleConsoleApi(
     outbox: assembly.mailOutbox,
     flushUsage: versioning.flush,
   })
-  const routes = [...console.routes, ...notices, overview, search]
+  const creations = creationsRoute(db, clock)
+  const routes = [...console.routes, ...notices, creations, overview, search]
   const queueMetric: Metric = {
     name: 'gatehook_webhook_queue_length',
     help: 'Deliveries of the installation that wait, at most 100,000.',

@@ -1,7 +1,6 @@
 /** `gatehook operators …`: operators of the console (§12.2), without a running node. */
 import type { App } from '../app.ts'
 import type { Actor } from '../history/audit/actor.ts'
-import { createdCredential, listCreations } from '../identity/oauth/operator-creations.ts'
 import { operator, operatorTable } from '../identity/people/collection.ts'
 import {
   endOperatorSession,
@@ -20,6 +19,11 @@ import {
 } from '../identity/people/operators.ts'
 import { resetSecondFactor } from '../identity/people/second-factor.ts'
 import { ROLES } from '../kernel/principal.ts'
+import {
+  type Creation,
+  createdCredential,
+  listCreations,
+} from '../operate/monitoring/operator-creations.ts'
 import { readMembers } from '../protocol/fields/body.ts'
 import { bodyOptions } from './body-options.ts'
 import type { CommandDescription, CommandFamily, Input } from './command.ts'
@@ -33,6 +37,22 @@ const creation = bodyOptions(operatorCreation, { email: false, password: false }
 
 /** The operators that `operators link` lists. */
 const LISTED_MAX = 5
+
+/** The commands that end what an operator created. */
+const ENDS: Readonly<
+  Record<Creation['kind'], (row: Pick<Creation, 'id' | 'name' | 'customer' | 'mode'>) => string>
+> = {
+  key: ({ id }) => `gatehook keys revoke ${id}`,
+  client: ({ id }) => `gatehook clients delete ${id}`,
+  operator: ({ name }) => `gatehook operators disable ${name}`,
+  person: ({ id }) => `gatehook users disable ${id}`,
+  issuer: ({ id }) => `gatehook issuers delete ${id}`,
+  // Only what its maker may still do opens a link.
+  link: ({ id }) => `gatehook audit list --target ${id}`,
+  session: ({ id }) => `gatehook operators end-session ${id}`,
+  webhook: ({ id, customer, mode }) =>
+    `gatehook webhooks delete ${id} --customer ${customer} --mode ${mode}`,
+}
 
 /** A command that changes the operator whose e-mail address is its first argument. */
 const change = <T>(
@@ -103,7 +123,7 @@ export const operators: CommandFamily = {
     ),
     installation.action({
       name: 'disable <EMAIL>',
-      summary: 'ends the sessions; names the keys and clients of the operator that work still',
+      summary: 'ends the sessions; names what the operator created that gives access still',
       examples: [['gatehook operators disable you@example.com', 'at once, on every node']],
       async act({ administration: admin, db }, { args: [email = ''] }) {
         const change = setOperatorDisabled(admin, email, true, cliActor())
@@ -112,28 +132,25 @@ export const operators: CommandFamily = {
         return { ...operator, credentials }
       },
       describe({ email, credentials }) {
-        const lines = credentials.map(({ kind, id, name }) => {
-          const verb = kind === 'key' ? 'keys revoke' : 'clients delete'
-          return `  gatehook ${verb} ${id}  ${name}`
-        })
+        const lines = credentials.map((row) => `  ${ENDS[row.kind](row)}  ${row.name}`)
         const created = `that ${bold(email)} created`
         const sentence =
           lines.length === 0
-            ? `No key and no client ${created} works.`
-            : `${yellow('Keys and clients')} ${created} work until you end them:`
+            ? `Nothing ${created} gives access.`
+            : `${yellow('This')} ${created} gives access until you end it:`
         return [`Disabled ${bold(email)}.`, sentence, ...lines].join('\n')
       },
     }),
     installation.list({
       name: 'credentials <EMAIL>',
-      summary: 'the keys and clients that an operator created and that work still',
+      summary: 'what an operator created that gives access still: keys, clients, accounts',
       examples: [['gatehook operators credentials you@example.com', 'before the operator leaves']],
       async rows({ administration: admin, db }, { args: [email = ''] }) {
         const operator = (await operatorTable.readAll(db)).find((row) => row.email === email)
         if (!operator) throw new CommandError(`There is no operator ${email}.`)
         return listCreations(db, operator.id, admin.clock.now())
       },
-      empty: 'No key and no client of this operator works.',
+      empty: 'Nothing that this operator created gives access.',
       columns: createdCredential,
     }),
     change(

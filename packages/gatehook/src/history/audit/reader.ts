@@ -5,11 +5,22 @@ import type { AuditPrincipal } from './actor.ts'
 
 /**
  * SQL after FROM: the objects of an operator's operations of one kind. Its columns are `target`,
- * `at` and `id`, which has the order of time.
+ * `scope`, `at` and `id`, which has the order of time.
  */
 export const selectTargets = (action: string, operator: string): Sql =>
-  sql`(SELECT target, at, id FROM gh_audit
+  sql`(SELECT target, scope, at, id FROM gh_audit
     WHERE actor_id = ${operator} AND actor_kind = 'operator' AND action = ${action})`
+
+interface CreatedTarget extends Row {
+  readonly target: string
+  readonly scope: number | null
+  readonly at: number
+}
+
+/** Lists the objects of an operator's operations of one kind, the newest first. */
+export const listTargets = (from: Reader, action: string, operator: string, limit: number) =>
+  from.all<CreatedTarget>(sql`SELECT target, scope, at FROM ${selectTargets(action, operator)} AS a
+    ORDER BY id DESC LIMIT ${limit}`)
 
 interface AuditedRow extends Row {
   readonly id: string

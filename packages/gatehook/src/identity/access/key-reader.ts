@@ -159,22 +159,27 @@ export const readLiveKeys = async (from: Reader, ids: readonly string[]) =>
         name, hint, customer, mode FROM gh_api_keys
       WHERE id IN (${join(ids)}) AND revoked_at IS NULL`)
 
-export interface CreatedCredential extends Row {
+/** What an operator created. */
+export interface CreatedObject extends Row {
   readonly id: string
   readonly name: string
-  readonly customer: string
-  readonly mode: Mode
-  readonly scopes: string
   /** The instant of the creation. */
   readonly at: number
 }
 
+export interface CreatedReading {
+  readonly now: number
+  readonly limit: number
+}
+
+export interface CreatedCredential extends CreatedObject {
+  readonly customer: string
+  readonly mode: Mode
+  readonly scopes: string
+}
+
 /** Lists the valid keys that an operator created, the newest first. */
-export const listKeysCreatedBy = (
-  from: Reader,
-  operator: string,
-  { now, limit }: { readonly now: number; readonly limit: number },
-) =>
+export const listKeysCreatedBy = (from: Reader, operator: string, { now, limit }: CreatedReading) =>
   from.all<CreatedCredential & { readonly last_used_at: number | null }>(sql`SELECT k.id, k.name,
       k.customer, k.mode, k.scopes, a.at, k.last_used_at
     FROM ${selectTargets('key.create', operator)} AS a JOIN gh_api_keys k ON k.id = a.target

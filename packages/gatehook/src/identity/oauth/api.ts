@@ -34,7 +34,6 @@ import { issuerRoutes } from './issuer-routes.ts'
 import { createIssuers, findIssuerPermissions } from './issuer-store.ts'
 import type { KeySets } from './key-set.ts'
 import { metadataRoutes } from './metadata.ts'
-import { creationsRoute } from './operator-creations.ts'
 import type { AuthorizationLifetimes } from './pages.ts'
 import type { OauthParameters } from './parameters.ts'
 import { createSecretThrottle } from './secret-throttle.ts'
@@ -142,7 +141,6 @@ export function createOauth(deps: OauthDeps): Oauth {
         { ...administration, evictIssuer: issuers.evict },
         { list, perform, explanation },
       ),
-      creationsRoute(db, clock),
     ],
     chores: {
       oauth_codes: () =>

@@ -13,7 +13,7 @@ import {
   sql,
 } from '../../platform/storage/sql.ts'
 import { customerOf, selectOfCustomer } from '../access/customer-reader.ts'
-import type { CreatedCredential } from '../access/key-reader.ts'
+import type { CreatedCredential, CreatedReading } from '../access/key-reader.ts'
 import type { IdTokenAlgorithm } from '../tokens/id-token.ts'
 import type { ClientSource, OauthClient } from './client.ts'
 import { deleteConsentsAtClient } from './consent-store.ts'
@@ -124,7 +124,7 @@ export async function readClientNames(
 }
 
 /** Lists the clients that an operator created and that are not deleted, the newest first. */
-export const listClientsCreatedBy = (from: Reader, operator: string, limit: number) =>
+export const listClientsCreatedBy = (from: Reader, operator: string, { limit }: CreatedReading) =>
   from.all<CreatedCredential>(sql`SELECT c.client_id AS id, c.name, c.customer, c.mode, c.scopes,
       a.at
     FROM ${selectTargets('client.create', operator)} AS a

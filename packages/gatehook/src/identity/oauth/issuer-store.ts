@@ -1,4 +1,5 @@
 /** SQL of trusted issuers and their rules, and their cache by the text of `iss`. */
+import { selectTargets } from '../../history/audit/reader.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { createLookupCache } from '../../kernel/lookup-cache.ts'
 import type { Mode, Scope } from '../../kernel/principal.ts'
@@ -6,6 +7,7 @@ import type { CustomerPlace } from '../../platform/storage/customer-rows.ts'
 import type { Database, Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { requireOne } from '../../platform/storage/discarded-rows.ts'
 import { insertInto, join, prepareStatement, sql } from '../../platform/storage/sql.ts'
+import type { CreatedObject, CreatedReading } from '../access/key-reader.ts'
 import type { ClientPermissions } from '../tokens/api.ts'
 import type { IssuerRule } from './issuer-rules.ts'
 import type { AssertionKeys } from './key-set.ts'
@@ -68,6 +70,12 @@ export async function deleteIssuerRow(tx: Tx, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM gh_issuer_rules WHERE issuer_id = ${id}`)
   await tx.run(sql`DELETE FROM gh_issuers WHERE id = ${id}`).then(requireOne)
 }
+
+/** Lists the issuers that an operator created, the newest first. */
+export const listIssuersCreatedBy = (from: Reader, operator: string, { limit }: CreatedReading) =>
+  from.all<CreatedObject>(sql`SELECT i.id, i.issuer AS name, a.at
+    FROM ${selectTargets('issuer.create', operator)} AS a JOIN gh_issuers i ON i.id = a.target
+    ORDER BY a.id DESC LIMIT ${limit}`)
 
 export async function countIssuers(from: Reader): Promise<number> {
   return Number((await from.get(sql`SELECT COUNT(*) AS total FROM gh_issuers`))?.total)

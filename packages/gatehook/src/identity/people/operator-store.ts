@@ -1,10 +1,13 @@
 /** SQL of operators, their one-time links and their sessions. */
+
+import { selectTargets } from '../../history/audit/reader.ts'
 import type { Role } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { requireOne } from '../../platform/storage/discarded-rows.ts'
 import { insertInto, sql } from '../../platform/storage/sql.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import { selectCustomerNo } from '../access/customer-reader.ts'
+import type { CreatedObject, CreatedReading } from '../access/key-reader.ts'
 
 export interface OperatorRow extends Row {
   readonly id: string
@@ -166,6 +169,35 @@ export const deleteLinks = (tx: Tx, operator: string) =>
 
 export const deleteLinksMadeBy = (tx: Tx, operator: string) =>
   tx.run(sql`DELETE FROM gh_console_links WHERE maker_operator = ${operator}`)
+
+/** Lists the operators that an operator created and that are enabled, the newest first. */
+export const listOperatorsCreatedBy = (from: Reader, operator: string, { limit }: CreatedReading) =>
+  from.all<CreatedObject>(sql`SELECT o.id, o.email AS name, a.at
+    FROM ${selectTargets('operator.create', operator)} AS a JOIN gh_operators o ON o.id = a.target
+    WHERE o.disabled = 0 ORDER BY a.id DESC LIMIT ${limit}`)
+
+/** Lists the links that an operator created and that were not used yet, the newest first. */
+export const listLinksCreatedBy = (
+  from: Reader,
+  operator: string,
+  { now, limit }: CreatedReading,
+) =>
+  from.all<CreatedObject>(sql`SELECT l.id, COALESCE(o.email, '') AS name, a.at
+    FROM ${selectTargets('operator.link', operator)} AS a JOIN gh_console_links l ON l.id = a.target
+    LEFT JOIN gh_operators o ON o.id = l.operator
+    WHERE l.expires_at > ${now} ORDER BY a.id DESC LIMIT ${limit}`)
+
+/** Lists the sessions of the console that links of an operator opened, the newest first. */
+export const listSessionsCreatedBy = (
+  from: Reader,
+  operator: string,
+  { now, limit }: CreatedReading,
+) =>
+  from.all<CreatedObject>(sql`SELECT s.id, COALESCE(o.email, '') AS name, a.at
+    FROM ${selectTargets('operator.link', operator)} AS a
+    JOIN gh_console_sessions s ON s.link = a.target
+    LEFT JOIN gh_operators o ON o.id = s.operator
+    WHERE s.expires_at > ${now} ORDER BY a.id DESC LIMIT ${limit}`)
 
 export interface ConsoleSessionRow extends Row {
   readonly operator: string | null

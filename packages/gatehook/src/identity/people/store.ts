@@ -1,4 +1,6 @@
 /** SQL of credentials: sign-in name, password hash, role and scopes of a row that signs in. */
+
+import { selectTargets } from '../../history/audit/reader.ts'
 import {
   ConstraintError,
   type Database,
@@ -9,7 +11,9 @@ import {
 import { requireOne } from '../../platform/storage/discarded-rows.ts'
 import { insertInto, join, prepareStatement, sql } from '../../platform/storage/sql.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
+import { ADMIN_SCOPE } from '../access/administration.ts'
 import { customerOf, selectOfCustomer } from '../access/customer-reader.ts'
+import type { CreatedCredential, CreatedReading } from '../access/key-reader.ts'
 import { INSTALLATION, type NameReach } from './namespace.ts'
 
 export interface CredentialRow extends Row {
@@ -66,6 +70,19 @@ export const findById = (from: Reader, resource: string, id: number) =>
 const credential = prepareStatement(
   `SELECT ${COLUMNS} FROM gh_people WHERE resource = ? AND id = ?`,
 )
+
+/** Lists the persons with `admin` that an operator created and that are enabled, newest first. */
+export const listAdministratorsCreatedBy = (
+  from: Reader,
+  operator: string,
+  { limit }: CreatedReading,
+) =>
+  from.all<CreatedCredential>(sql`SELECT CAST(p.id AS TEXT) AS id, p.username AS name, p.customer,
+      p.mode, p.scopes, a.at
+    FROM ${selectTargets('person.create', operator)} AS a
+    JOIN gh_people p ON p.id = CAST(a.target AS BIGINT)
+    WHERE p.disabled = 0 AND p.scopes LIKE ${`%"${ADMIN_SCOPE}"%`}
+    ORDER BY a.id DESC LIMIT ${limit}`)
 
 export const lockCredential = (tx: Tx, resource: string, id: number) =>
   tx.lock<CredentialRow>(credential([resource, id]))

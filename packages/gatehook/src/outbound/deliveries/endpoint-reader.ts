@@ -2,11 +2,14 @@
  * Reads endpoints for operators and the portal: those that need attention, those of a customer, and
  * those that are pinned to a version.
  */
+
+import { listTargets } from '../../history/audit/reader.ts'
 import { countWaitingIn } from '../../history/events/waiting.ts'
 import { customerOfScope } from '../../identity/access/customer-reader.ts'
+import type { CreatedCredential, CreatedReading } from '../../identity/access/key-reader.ts'
 import type { Mode } from '../../kernel/principal.ts'
 import type { Reader, Row } from '../../platform/storage/database.ts'
-import { prepareStatement, raw, type Sql, sql } from '../../platform/storage/sql.ts'
+import { join, prepareStatement, raw, type Sql, sql } from '../../platform/storage/sql.ts'
 import { healthRank } from './outcome-summary.ts'
 import type { EndpointKey } from './ports.ts'
 import { IS_PENDING, OWN } from './tables.ts'
@@ -44,6 +47,35 @@ export const listDisabledEndpoints = (from: Reader, sinceMs: number) =>
   from.all<FailingEndpoint>(sql`${REPORTED}
     WHERE w.active = 0 AND w.disabled_reason IS NOT NULL AND w.deleted_at IS NULL
       AND w.updated_at >= ${sinceMs} ORDER BY w.updated_at DESC LIMIT ${ATTENTION_MAX}`)
+
+interface CreatedEndpoint extends Readonly<Record<'id' | 'name' | 'customer' | 'scopes', string>> {
+  /** 1 for live data. */
+  readonly mode: number
+}
+
+/** Lists the endpoints that an operator created for customers and that receive, newest first. */
+export async function listEndpointsCreatedBy(
+  from: Reader,
+  operator: string,
+  { limit }: CreatedReading,
+): Promise<CreatedCredential[]> {
+  const targets = await listTargets(from, 'webhook.create', operator, limit)
+  if (targets.length === 0) return []
+  const [ids, scopes] = [targets.map(({ target }) => target), targets.map(({ scope }) => scope)]
+  const rows = await from.all<Row & CreatedEndpoint>(
+    sql`SELECT w.id, w.url AS name, w.scope % 2 AS mode, c.id AS customer, w.scopes
+      FROM gh_webhooks w JOIN ${raw(customerOfScope('w.scope'))}
+      WHERE w.scope IN (${join(scopes)}) AND w.id IN (${join(ids)})
+        AND w.active = 1 AND w.deleted_at IS NULL`,
+  )
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return targets.flatMap(({ target, at }) => {
+    const row = byId.get(target)
+    if (!row) return []
+    const { id, name, customer, scopes } = row
+    return [{ id, name, customer, scopes, at, mode: Number(row.mode) === 1 ? 'live' : 'test' }]
+  })
+}
 
 export interface SlowEndpoint extends ReportedEndpoint {
   readonly waiting: number

@@ -82,27 +82,44 @@ const ResetFactor = confirmation<OperatorRow>((row) => ({
   text: 'For a lost device. The sessions end, and the next sign-in enrols another second factor.',
 }))
 
+type Kind = 'key' | 'client' | 'operator' | 'person' | 'issuer' | 'link' | 'session' | 'webhook'
+
 interface Credential {
-  readonly kind: 'key' | 'client'
+  readonly kind: Kind
   readonly id: string
   readonly name: string
 }
 
-/** The keys and clients of the operator: they outlive the account. */
+/** The pages of what has one. */
+const PAGES: Partial<Record<Kind, string>> = {
+  key: 'keys',
+  client: 'clients',
+  issuer: 'issuers',
+  operator: 'operators',
+  session: 'operators',
+  webhook: 'webhooks',
+}
+
+/** The page of operators has no path for one of them. */
+const hrefOf = (kind: Kind, id: string): string =>
+  href(PAGES[kind] === 'operators' ? '/console/operators' : `/console/${PAGES[kind]}/${id}`)
+
+/** What the operator created outlives the account. */
 function Credentials({ row }: Pick<OperationProps<OperatorRow>, 'row'>) {
   const loaded = useLoaded<{ readonly data: readonly Credential[] }>(pathOf(row, '/credentials'))
   return (
     <Part of={loaded} subject="credentials">
       {({ data }) =>
         data.length === 0 ? (
-          <p>No key and no client that {row.email} created still works.</p>
+          <p>Nothing that {row.email} created gives access.</p>
         ) : (
           <>
-            <p>These keep working until they are revoked:</p>
+            <p>{row.email} created these. They give access until you end them:</p>
             <ul>
               {data.map(({ kind, id, name }) => (
                 <li key={id}>
-                  <a href={href(`/console/${kind}s/${id}`)}>{name}</a> <code>{id}</code>
+                  {kind} {PAGES[kind] ? <a href={hrefOf(kind, id)}>{name}</a> : name}{' '}
+                  <code>{id}</code>
                 </li>
               ))}
             </ul>
