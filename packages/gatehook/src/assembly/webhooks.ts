@@ -7,6 +7,7 @@ import type { RecordEvent } from '../history/events/store.ts'
 import { createStoredObjects } from '../history/events/stored-objects.ts'
 import { ISSUER_PREFIX } from '../identity/oauth/issuer-store.ts'
 import type { Tokens } from '../identity/tokens/api.ts'
+import { isHeld } from '../operate/restore/state.ts'
 import { repairPostponed } from '../outbound/deliveries/clock-repair.ts'
 import { retention } from '../outbound/deliveries/retention.ts'
 import { longestWaitMs } from '../outbound/deliveries/retry-schedule.ts'
@@ -78,6 +79,7 @@ export function assembleWebhooks(
     newest,
     versions: () => versions.filter((version) => livingVersion(version) === version),
     send: transport.send,
+    isHeld: () => isHeld(foundation.restore.current()),
     allowPrivate,
     userAgent: `Gatehook-Webhooks/${release}`,
     limits: createPostLimits(limiter),

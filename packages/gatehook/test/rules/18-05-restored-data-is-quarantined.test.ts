@@ -168,6 +168,17 @@ for (const { name: kind } of databases) {
     assert.deepEqual([system.restore.held, system.restore.reason], [true, 'copy'])
     assert.equal(system.health.status, 'ready')
     assert.deepEqual(effects, [])
+    const path = `/webhooks/${registration.body.id}`
+    const posts = [
+      () => restored.post(`${path}/test`, { event_type: 'user.created' }),
+      () => restored.post('/webhooks', { url: hook.url, events: ['user.created'] }),
+      () => restored.patch(path, { url: `${hook.url}?changed` }),
+    ]
+    for (const post of posts) {
+      const { status, body } = await post()
+      assert.deepEqual([status, body.error], [409, 'invalid_state'])
+    }
+    assert.equal((await restored.patch(path, { description: 'changed' })).status, 200)
     assert.equal(hook.calls.length, 0)
     const kinds = async () => {
       const { data } = (await admin.get('/admin/attention')).body

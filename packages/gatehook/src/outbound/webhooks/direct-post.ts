@@ -20,6 +20,16 @@ export interface DirectPostDeps {
   readonly send: Send
   readonly allowPrivate: boolean
   readonly userAgent: string
+  /** Whether restored data is held (§18.5): then nothing is sent. */
+  readonly isHeld: () => boolean
+}
+
+/** Throws 409 `invalid_state` while restored data is held. */
+export function requireRelease({ isHeld }: Pick<DirectPostDeps, 'isHeld'>): void {
+  if (!isHeld()) return
+  const message =
+    'The data of this installation was restored: it sends nothing until an operator releases it.'
+  throw new Failure('invalid_state', message)
 }
 
 interface PostTarget {
@@ -66,7 +76,8 @@ export async function postEvent(
 }
 
 /**
- * Verifies that a receiver responds to a ping, with any status. Throws `url_not_allowed`, before
+ * Verifies that a receiver responds to a ping, with any status. Throws `invalid_state` while
+ * restored data is held, `url_not_allowed`, before
  * any connection where the URL contains the address, or `url_unreachable`; both name `/url`.
  *
  * @param count called before the connection; throws when the limit is exceeded
@@ -77,6 +88,7 @@ export async function verifyReceiver(
   registrationId: string,
   count: () => Promise<void>,
 ): Promise<void> {
+  requireRelease(deps)
   if (findTargetProblem(url, deps.allowPrivate) === 'address') throw notAllowed()
   await count()
   const object = JSON.stringify({ id: registrationId, status: 'verifying', url })

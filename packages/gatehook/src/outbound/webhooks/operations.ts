@@ -160,7 +160,7 @@ export function webhookOperations(rules: RegistrationRules) {
       returns: 'The registration with its secret.',
       location: '/webhooks/{id}',
       isSecret: true,
-      errors: ['insufficient_scope', 'limit_reached', ...receiverErrors],
+      errors: ['insufficient_scope', 'invalid_state', 'limit_reached', ...receiverErrors],
     }),
     read: operation('GET /webhooks/:id', {
       id: 'get_webhook',

@@ -10,7 +10,7 @@ import type { Registration } from '../deliveries/registration-store.ts'
 import * as store from '../deliveries/registration-store.ts'
 import { isDelivered } from '../transport/attempt.ts'
 import { requireReadable } from './authority.ts'
-import { type DirectAttempt, postEvent } from './direct-post.ts'
+import { type DirectAttempt, postEvent, requireRelease } from './direct-post.ts'
 import type { RegistrationInputs } from './registration.ts'
 import {
   lockRegistrationAt,
@@ -24,7 +24,7 @@ import {
  * Sends a test delivery of a type and returns its outcome. It is not retried. It does not affect
  * the circuit breaker, unless `resume_deliveries` is true: a success then clears the failures.
  * Throws 403 for a type that the caller may not read, 409 `invalid_state` for a secret that cannot
- * be decrypted, 429 beyond the limit.
+ * be decrypted and while restored data is held, 429 beyond the limit.
  */
 export function sendTestDelivery(
   context: WebhookContext,
@@ -41,6 +41,7 @@ export function sendTestDelivery(
   let registration: Registration | undefined
   let attempt: DirectAttempt | undefined
   const send = async () => {
+    requireRelease(context)
     const stored = await registrationAt(context, call)
     registration = { ...stored, api_version: api_version ?? stored.api_version }
     const { tag, scope, url, api_version: version } = registration
