@@ -124,6 +124,26 @@ for (const { name } of databases) {
   })
 }
 
+test('an open registration rejects an invalid credential, also in the URL', async (t) => {
+  const { anonymous } = await openOauthFixture(t, 'sqlite', open)
+  const sent: readonly (readonly [
+    path: string,
+    headers: Record<string, string>,
+    status: number,
+  ])[] = [
+    [PATH, { 'x-api-key': 'gk_test_x' }, 401],
+    [PATH, { authorization: 'Bearer x' }, 401],
+    [`${PATH}?api_key=gk_test_x`, {}, 401],
+    [`${PATH}?api_key=`, {}, 401],
+    [`${PATH}?access_token=x`, {}, 400],
+    [PATH, {}, 201],
+  ]
+  for (const [path, headers, status] of sent) {
+    const reply = await anonymous.post(path, METADATA, headers)
+    assert.equal(reply.status, status, `${path} ${JSON.stringify(headers)}: ${reply.text}`)
+  }
+})
+
 test('a stranger registers no address to which links to this server lead', async (t) => {
   const fixture = await openOauthFixture(t, 'sqlite', open)
   const { anonymous, admin, client } = fixture

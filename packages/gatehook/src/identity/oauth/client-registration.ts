@@ -14,6 +14,7 @@ import type { Database, Tx } from '../../platform/storage/database.ts'
 import { bearerChallenge, parseAuthorization } from '../../protocol/http/authorization.ts'
 import type { Call, Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
+import { hasCredential } from '../../protocol/http/own-page.ts'
 import type { Limiter, RateLimit } from '../../protocol/quota/limiter.ts'
 import type { Identify } from '../access/authenticate.ts'
 import { resourceMetadataUrl } from '../access/protected-resources.ts'
@@ -89,11 +90,11 @@ async function authenticateRegistrar(
     if (principal.kind === 'key' && holdsScope(principal, REGISTER_SCOPE)) return principal
     throw new OauthError('insufficient_scope', `The key lacks the scope ${REGISTER_SCOPE}.`)
   }
-  const { authorization, 'x-api-key': apiKey } = call.headers
-  const hasCredential = authorization !== undefined || apiKey !== undefined
-  if (mode !== 'open' || hasCredential) {
+  if (call.query.has('access_token')) throw new Failure('token_in_url')
+  const isInvalid = hasCredential(call)
+  if (mode !== 'open' || isInvalid) {
     const metadata = resourceMetadataUrl(issuer(), '/oauth/register')
-    const error = hasCredential ? 'invalid_token' : undefined
+    const error = isInvalid ? 'invalid_token' : undefined
     const challenge = bearerChallenge({ error, scopes: [REGISTER_SCOPE], metadata })
     const headers = { 'www-authenticate': `${challenge}, ApiKey` }
     throw new OauthError('invalid_token', `Send a key with the scope ${REGISTER_SCOPE}.`, headers)
