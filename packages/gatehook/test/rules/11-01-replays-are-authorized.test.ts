@@ -221,7 +221,11 @@ eachService(
 )
 
 const margin = f.int().default(7)
-const limitedMargin = margin.visible('margins:read') as unknown as typeof margin
+/** Later declarations of the field, and a scope with which responses have it, if there is one. */
+const LIMITED: readonly (readonly [string, typeof margin, scope?: string])[] = [
+  ['visible', margin.visible('margins:read') as unknown as typeof margin, 'margins:read'],
+  ['writeOnly', margin.writeOnly() as unknown as typeof margin],
+]
 
 const serviceWith = (field: typeof margin) => {
   const bills = resource('bills', {
@@ -245,8 +249,10 @@ const serviceWith = (field: typeof margin) => {
   })
 }
 
-for (const { name } of databases) {
-  test(`a replay has no field that a later declaration limits [${name}]`, async (t) => {
+const eachLimit = databases.flatMap(({ name }) => LIMITED.map((limit) => [name, ...limit] as const))
+
+for (const [name, call, limitedMargin, margins] of eachLimit) {
+  test(`a replay has no field that a later declaration limits: ${call} [${name}]`, async (t) => {
     const before = await openService(t, name, { service: serviceWith(margin) })
     const scopes = ['bills:read', 'bills:write']
     const key = await before.key({ scopes })
@@ -267,11 +273,9 @@ for (const { name } of databases) {
     const rejected = await send(after, key, 'copies')
     assert.deepEqual([rejected.status, rejected.body.error], [403, 'insufficient_scope'])
     assert.equal((await after.as(key).get('/api/v1/bills')).body.data.length, 2)
-    const wide = await send(
-      after,
-      await after.key({ scopes: [...scopes, 'margins:read'] }),
-      'bills',
-    )
-    assert.equal(wide.body.margin, 7)
+    const all = [...scopes, ...(margins ? [margins] : [])]
+    const wide = await send(after, await after.key({ scopes: all }), 'bills')
+    assert.equal(wide.body.margin, margins && 7)
+    assert.deepEqual((await send(after, key, 'bills')).body, rest)
   })
 }

@@ -43,13 +43,18 @@ export function scopesOfFields(
   return new Map([...byName].map(([name, all]) => [name, all.map(({ visibleTo }) => visibleTo)]))
 }
 
-/** Returns the limits of `.visible()`, of fields of the newest version. */
-export const fieldLimitsOf = (resources: readonly ResourceDefinition[]): FieldLimits =>
-  resources.flatMap(({ name: resource, fields }) =>
-    Object.entries(fields).flatMap(([name, { visibleTo }]) =>
-      visibleTo === undefined ? [] : [`${resource}.${name} ${visibleTo}`],
-    ),
+/** Returns the limits of `.visible()` and `.writeOnly()`, of the fields of each version. */
+export const fieldLimitsOf = (resources: readonly ResourceDefinition[]): FieldLimits => {
+  const limits = resources.flatMap(({ name: resource, fields, changes }) =>
+    [fields, ...changes.map(({ had }) => had as FieldSpecs)]
+      .flatMap((specs) => Object.entries(specs))
+      .flatMap(([name, { visibleTo, isWriteOnly }]) => [
+        ...(isWriteOnly ? [`${resource}.${name}`] : []),
+        ...(visibleTo === undefined ? [] : [`${resource}.${name} ${visibleTo}`]),
+      ]),
   )
+  return [...new Set(limits)]
+}
 
 export const heldScopesOf = (
   scopes: readonly string[],

@@ -10,7 +10,10 @@ import type { Answer, Call } from '../http/call.ts'
  */
 export type NarrowReplay = (call: Call, from: Reader, answer: Answer) => Promise<Answer>
 
-/** The limits of fields in responses, each a field and its scope: `orders.margin margins:read`. */
+/**
+ * The limits of fields in responses, each a field and its scope: `orders.margin margins:read`. Only
+ * the field: no response has it.
+ */
 export type FieldLimits = readonly string[]
 
 /** The response to a request, or the failure that was its response. */
@@ -67,12 +70,14 @@ function requireStoredRole({ role }: StoredOutcome, call: Call): void {
 
 /**
  * Whether the caller lacks a scope that it had, or that a later declaration requires for a field;
- * `admin` implies every scope (§13).
+ * `admin` implies every scope (§13). No scope gives a field that no response has now.
  */
 function hasLostRights(stored: StoredOutcome, { principal }: Call, limits: FieldLimits): boolean {
   const lacks = (scope: string) => !principal!.scopes.has(scope)
   const isAdded = (limit: string) => !stored.limits?.includes(limit)
-  const addedScopes = limits.filter(isAdded).map((limit) => limit.split(' ')[1]!)
+  const added = limits.filter(isAdded).map((limit) => limit.split(' ')[1])
+  const addedScopes = added.filter((scope) => scope !== undefined)
+  if (addedScopes.length < added.length) return true
   return lacks('admin') && [...stored.scopes, ...addedScopes].some(lacks)
 }
 
@@ -80,8 +85,8 @@ function hasLostRights(stored: StoredOutcome, { principal }: Call, limits: Field
 const rejectNarrowed: NarrowReplay = async () => {
   const message =
     'The credential lacks a scope that it had at the first request with this Idempotency-Key, or ' +
-    'that fields of the response require since. The request was executed then; its response is ' +
-    'not returned again.'
+    'that fields of the response require since; or no response has one of its fields now. The ' +
+    'request was executed then; its response is not returned again.'
   throw new Failure('insufficient_scope', message)
 }
 
