@@ -140,6 +140,7 @@ export function assemblePeople(
   const entries = [...catalog.entries.values()]
   const portal = createPortal({
     admin,
+    mayStillAdminister,
     list,
     perform,
     people,

@@ -1,6 +1,7 @@
 /**
- * §13: what an administrator caused takes effect later only while the administrator has its rights:
- * a mail that waits, a link to the console that is not used. Each kind of caller that administers has a way to lose them.
+ * §13: what an administrator caused takes effect later only while the administrator has its
+ * rights: a mail that waits, a link to the console or the portal that is not used. Each kind of
+ * caller that administers has a way to lose them.
  */
 import assert from 'node:assert/strict'
 import type { Caller, Reply } from '../../../../test/rig/service.ts'
@@ -194,17 +195,25 @@ eachMailService('a mail of an administrator is sent while it may send one', asyn
   })
 })
 
-eachMailService('a link to the console ends with the access of its maker', async (rig) => {
-  const { anonymous } = rig
-  const invited = await createInvited(rig)
-  await eachEnd(rig, async (name, post, end) => {
-    const { url } = await created(post(`${invited}/link`))
-    const hasEnded = await end()
-    const token = url.split('#token=')[1]
-    const session = await anonymous.post('/console/session', { token })
-    assert.equal(session.status, hasEnded ? 401 : 201, `${name}: ${session.text}`)
-  })
-})
+eachMailService(
+  'a link to the console or the portal ends with the access of its maker',
+  async (rig) => {
+    const { anonymous } = rig
+    const invited = await createInvited(rig)
+    await eachEnd(rig, async (name, post, end) => {
+      const { url } = await created(post(`${invited}/link`))
+      const grant = { customer: 'default', mode: 'live', can: ['users:read'] }
+      const portal = await created(post('/admin/portal-links', grant))
+      const hasEnded = await end()
+      const ofPortal = { token: portal.url.split('#token=')[1] }
+      const opened = await anonymous.post('/portal/session', ofPortal)
+      assert.equal(opened.status, hasEnded ? 401 : 201, `${name}: ${opened.text}`)
+      const token = url.split('#token=')[1]
+      const session = await anonymous.post('/console/session', { token })
+      assert.equal(session.status, hasEnded ? 401 : 201, `${name}: ${session.text}`)
+    })
+  },
+)
 
 eachMailService('a link of a former session or role stays deleted', async (rig) => {
   const { operator: admin, anonymous } = rig

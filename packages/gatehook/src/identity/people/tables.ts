@@ -186,8 +186,8 @@ const recoveryCodes: Table = {
 export const consoleLinks: Table = {
   name: 'gh_console_links',
   row:
-    'A link that opens the console once, as its `operator`. `maker`: the administrator who created ' +
-    'it, as JSON; `maker_operator`: its id, of an operator.',
+    'A link that opens the console once, as its `operator`. `maker`: the administrator who ' +
+    'created it, as JSON; `maker_operator`: its id, of an operator.',
   columns: {
     hash: bytes.secret,
     id: text.plain,

@@ -13,7 +13,7 @@ import { holdCustomerScope, MAX_SCOPES } from '../../identity/access/grant-valid
 import { lockActingOperator } from '../../identity/people/operator-access.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { createTimeOrderedId } from '../../kernel/id.ts'
-import type { Principal } from '../../kernel/principal.ts'
+import { type Principal, toStoredPrincipal } from '../../kernel/principal.ts'
 import { sha256 } from '../../kernel/secret.ts'
 import { isoTime } from '../../kernel/time.ts'
 import { emailAddress } from '../../protocol/fields/email-address.ts'
@@ -92,7 +92,8 @@ export async function createPortalLink(
       throw new Failure('limit_reached', `${bound} Revoke some first.`)
     }
     const operator = await lockActingOperator(tx, principal)
-    const row = { id, scope, ...grant, operator, can: JSON.stringify(can), created_at: now }
+    const maker = JSON.stringify(toStoredPrincipal(principal))
+    const row = { id, scope, ...grant, operator, maker, can: JSON.stringify(can), created_at: now }
     await store.insertLink(tx, { ...row, expires_at, hash: sha256(token) })
     const detail = { customer, mode, can, email: grant.email }
     await recordAudit(tx, { actor, action: 'portal_link.create', target: id, scope, detail }, admin)

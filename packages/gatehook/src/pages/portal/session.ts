@@ -14,7 +14,7 @@ import type { SignInApi, SignInName } from '../../identity/people/login.ts'
 import type { NameReach } from '../../identity/people/namespace.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { createTimeOrderedId } from '../../kernel/id.ts'
-import type { Principal, Scope } from '../../kernel/principal.ts'
+import type { Principal, Scope, StoredPrincipal } from '../../kernel/principal.ts'
 import { sha256 } from '../../kernel/secret.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Tx } from '../../platform/storage/database.ts'
@@ -48,6 +48,8 @@ export interface PortalSessions {
 
 export interface PortalSessionDeps {
   readonly admin: Administration
+  /** Whether the administrator who created a link may still create one. */
+  readonly mayStillAdminister: (tx: Tx, maker: StoredPrincipal) => Promise<boolean>
   readonly people: Pick<SignInApi, 'signIn' | 'confirm' | 'findPerson' | 'recordSignIn'>
   readonly devices: Devices
   /** Where a sign-in name is unique (§4.8). */
@@ -115,7 +117,7 @@ function createFindSession({ admin, people, seesAllRows }: PortalSessionDeps): F
 type PortalOpening = Omit<store.PortalSession, 'id' | 'created_at' | 'expires_at'>
 
 /** Creates the two ways to open a session: a one-time link, or a name and a password. */
-function createSignIn({ admin, people }: PortalSessionDeps) {
+function createSignIn({ admin, people, mayStillAdminister }: PortalSessionDeps) {
   const { db, clock, random } = admin
   const openSession = async (tx: Tx, call: Call, grant: PortalOpening, name: string | null) => {
     const now = clock.now()
@@ -137,7 +139,11 @@ function createSignIn({ admin, people }: PortalSessionDeps) {
 
   const signInByLink = (call: Call, token: string) =>
     db.write(async (tx) => {
-      const link = await store.takeLink(tx, sha256(token), clock.now())
+      const hash = sha256(token)
+      // Before the link: the end of an access locks the operator first, too.
+      const maker = await store.findLinkMaker(tx, hash)
+      const isValid = maker === undefined || (await mayStillAdminister(tx, JSON.parse(maker)))
+      const link = isValid && (await store.takeLink(tx, hash, clock.now()))
       if (!link) {
         throw new Failure('invalid_credentials', 'The link was used before or has expired.')
       }

@@ -23,14 +23,27 @@ export interface PortalLinkRow extends Row, PortalGrant {
   readonly expires_at: number
 }
 
-export const insertLink = (tx: Tx, row: PortalLinkRow & { readonly hash: Uint8Array }) =>
-  tx.run(insertInto('gh_portal_links', row))
+interface NewPortalLink extends PortalLinkRow {
+  readonly hash: Uint8Array
+  /** A `StoredPrincipal`, as JSON: the link is valid while it administers. */
+  readonly maker: string
+}
+
+export const insertLink = (tx: Tx, row: NewPortalLink) => tx.run(insertInto('gh_portal_links', row))
 
 export async function countLinks(from: Reader, scope: number, now: number): Promise<number> {
   const row = await from.get(sql`SELECT COUNT(*) AS total FROM gh_portal_links
     WHERE scope = ${scope} AND expires_at > ${now}`)
   return Number(row?.total)
 }
+
+/** Returns the maker of a link, as JSON; undefined if it has none, or was used. */
+export const findLinkMaker = async (from: Reader, hash: Uint8Array): Promise<string | undefined> =>
+  (
+    await from.get<Row & { readonly maker: string | null }>(
+      sql`SELECT maker FROM gh_portal_links WHERE hash = ${hash}`,
+    )
+  )?.maker ?? undefined
 
 /** Deletes a valid link and returns it: of concurrent requests with one link, one gets it. */
 export const takeLink = (tx: Tx, hash: Uint8Array, now: number) =>

@@ -3,10 +3,11 @@ import { byScope, bytes, int, type Table, text } from '../../platform/storage/ta
 
 /** The operator that created a link. */
 const OPERATOR = { columns: ['operator'], isIn: () => true }
+const MAKER = { columns: ['maker'], isIn: () => true }
 
 export const portalLinks: Table = {
   name: 'gh_portal_links',
-  row: 'A link that opens the portal once.',
+  row: 'A link that opens the portal once. `maker`: the administrator who created it, as JSON.',
   columns: {
     hash: bytes.secret,
     id: text.plain,
@@ -17,6 +18,7 @@ export const portalLinks: Table = {
     email: text.personal.orNull,
     return_url: text.personal.orNull,
     operator: text.plain.orNull,
+    maker: text.plain.orNull,
     created_at: int,
     expires_at: int,
   },
@@ -28,7 +30,7 @@ export const portalLinks: Table = {
     isOf: ({ email }, person) => person.names(email),
     effect: 'delete',
   },
-  hiddenInExports: [OPERATOR],
+  hiddenInExports: [OPERATOR, MAKER],
   indexes: {
     id: { on: 'id', unique: true, serves: 'a link by its id' },
     scope: { on: 'scope, expires_at', serves: 'the links of a customer' },
