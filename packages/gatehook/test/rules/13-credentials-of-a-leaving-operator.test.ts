@@ -1,4 +1,4 @@
-/** §13: what an operator created outlives the account, and is listed while it gives access. */
+/** §13: creations of an operator outlive the account, and are listed while they give access. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachService } from '../../../../test/rig/service.ts'

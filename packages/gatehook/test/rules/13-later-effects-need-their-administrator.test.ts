@@ -1,7 +1,7 @@
 /**
- * §13: what an administrator caused takes effect later only while the administrator has its
- * rights: a mail that waits, a link to the console or the portal that is not used. Each kind of
- * caller that administers has a way to lose them.
+ * §13: later effects of an administrator need the rights that the administrator has then: a mail
+ * that waits, a link to the console or the portal that is not used. Each kind of caller that
+ * administers has a way to lose them.
  */
 import assert from 'node:assert/strict'
 import type { Caller, Reply } from '../../../../test/rig/service.ts'

@@ -71,6 +71,6 @@ export interface AdminCaller {
   readonly customer: string
   /** The role of an operator; undefined for other callers. */
   readonly role?: Role | undefined
-  /** What later effects name of it; undefined: its rights do not end. */
+  /** The maker of its later effects; undefined: its rights do not end. */
   readonly maker?: StoredPrincipal | undefined
 }

@@ -159,7 +159,7 @@ export const readLiveKeys = async (from: Reader, ids: readonly string[]) =>
         name, hint, customer, mode FROM gh_api_keys
       WHERE id IN (${join(ids)}) AND revoked_at IS NULL`)
 
-/** What an operator created. */
+/** A creation of an operator. */
 export interface CreatedObject extends Row {
   readonly id: string
   readonly name: string

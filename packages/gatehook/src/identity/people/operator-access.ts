@@ -49,7 +49,7 @@ export async function lockActingOperator(tx: Tx, principal: Principal): Promise<
 type PortalAccess = Pick<Administration, 'endPortalAccessOf'>
 
 /**
- * Ends what has the authority of an operator: links to the console that it created, and links and
+ * Ends all access by the authority of an operator: links to the console that it created, links and
  * sessions of the portal. Returns their number.
  */
 export async function endGivenAccess(
@@ -62,8 +62,8 @@ export async function endGivenAccess(
 }
 
 /**
- * Ends all sessions of an operator, and deletes the links that open the console as it, and what has
- * its authority. Returns their number.
+ * Ends all sessions of an operator, the links that open the console as it, and all access by its
+ * authority. Returns their number.
  */
 export async function endOperatorAccess(
   admin: PortalAccess,
@@ -77,8 +77,8 @@ export async function endOperatorAccess(
 }
 
 /**
- * Ends a session of an operator with what has the authority of the operator, which is no more than
- * the session had. Returns false if there is none.
+ * Ends a session of an operator with all access by the authority of the operator, which is no more
+ * than that of the session. Returns false if there is none.
  */
 export async function endSessionOfOperator(
   admin: PortalAccess,
@@ -92,7 +92,7 @@ export async function endSessionOfOperator(
   return true
 }
 
-/** Ends the other sessions of an operator, and what has its authority. */
+/** Ends the other sessions of an operator, and all access by its authority. */
 export async function endOtherSessions(
   admin: PortalAccess,
   tx: Tx,

@@ -85,7 +85,7 @@ export function requirePassword({ issuer }: Pick<store.OperatorRow, 'issuer'>): 
   throw new Failure('invalid_state', `The operator signs in with ${issuer}.`)
 }
 
-/** Ends what has the authority of an operator, who had more permissions. */
+/** Ends all access by the authority of an operator, who had more permissions. */
 export async function endWiderAccess(
   admin: Administration,
   tx: Tx,

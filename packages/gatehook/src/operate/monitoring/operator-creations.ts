@@ -1,5 +1,5 @@
 /**
- * What an operator created, and works still: it outlives the account. The audit trail names the
+ * The creations of an operator that work still: they outlive the account. The audit trail names the
  * creator. `KINDS` has every object by which its creator, or a secret that the creator knows, has
  * access.
  */

@@ -90,7 +90,7 @@ interface Credential {
   readonly name: string
 }
 
-/** The pages of what has one. */
+/** The pages of creations, by kind. */
 const PAGES: Partial<Record<Kind, string>> = {
   key: 'keys',
   client: 'clients',
@@ -104,7 +104,7 @@ const PAGES: Partial<Record<Kind, string>> = {
 const hrefOf = (kind: Kind, id: string): string =>
   href(PAGES[kind] === 'operators' ? '/console/operators' : `/console/${PAGES[kind]}/${id}`)
 
-/** What the operator created outlives the account. */
+/** The creations of the operator outlive the account. */
 function Credentials({ row }: Pick<OperationProps<OperatorRow>, 'row'>) {
   const loaded = useLoaded<{ readonly data: readonly Credential[] }>(pathOf(row, '/credentials'))
   return (
