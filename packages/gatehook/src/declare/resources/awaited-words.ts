@@ -12,7 +12,7 @@ export type Word = (...given: never[]) => Promise<unknown>
 /** Returns the word; a rejection that no code awaits does not end the process. */
 export const handled = <W extends Word>(word: W): W => {
   const call = (...given: never[]): Promise<unknown> => {
-    const promise = new Promise((resolve) => resolve(word(...given)))
+    const promise = Promise.try(word, ...given)
     promise.catch(() => {})
     return promise
   }

@@ -78,10 +78,13 @@ function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefi
       const handle = () => route.handle({ ...context, ...network, now, read })
       // A caller that goes away leaves no reads behind, and neither does code that fails.
       call.signal.addEventListener('abort', turns.end, { once: true })
+      let answer: Answer | undefined
       try {
-        return encode(await inCallersTerms({ chain }, handle), views)
+        answer = encode(await inCallersTerms({ chain }, handle), views)
+        return answer
       } finally {
-        turns.end()
+        // The parts of a stream may read, too.
+        if (!answer?.stream) turns.end()
       }
     }
     const access = { principal, actor: actorOf(call), reach, record: deps.record, views }

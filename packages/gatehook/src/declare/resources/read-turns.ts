@@ -10,7 +10,10 @@ const AT_ONCE_MAX = 64
 const PER_TURN_MAX = 16
 
 /** Runs a read in its turn. */
-type TakeReadTurn = <T>(read: () => Promise<T>) => Promise<T>
+type TakeReadTurn = <A extends readonly never[], T>(
+  read: (...given: A) => Promise<T>,
+  ...given: A
+) => Promise<T>
 
 /** The turns of the reads of a handler or a transaction. */
 export interface HandlerTurns {
@@ -110,31 +113,31 @@ export function createReadTurns(afterTurn: (next: () => void) => void = setImmed
       enter(reads)
     }
   }
-  const take = async <T>(reads: Reads, read: () => Promise<T>): Promise<T> => {
-    requireUnended(reads)
-    // Code that reads one row after the other waits for no turn: it may hold locks.
-    if (reads.isIdle) {
-      reads.runningCount++
-      countBegin()
-    } else {
-      const begun = reads.wait()
-      enter(reads)
-      beginReady()
-      await begun
-      requireUnended(reads)
-    }
-    try {
-      return await read()
-    } finally {
-      reads.runningCount--
-      enter(reads)
-      beginReady()
-    }
-  }
   return {
     open(scope) {
       const reads = new Reads(customerNoOf(scope))
-      return { take: (read) => take(reads, read), end: () => reads.end() }
+      const take: TakeReadTurn = async (read, ...given) => {
+        requireUnended(reads)
+        // Code that reads one row after the other waits for no turn: it may hold locks.
+        if (reads.isIdle) {
+          reads.runningCount++
+          countBegin()
+        } else {
+          const begun = reads.wait()
+          enter(reads)
+          beginReady()
+          await begun
+          requireUnended(reads)
+        }
+        try {
+          return await read(...given)
+        } finally {
+          reads.runningCount--
+          enter(reads)
+          beginReady()
+        }
+      }
+      return { take, end: () => reads.end() }
     },
   }
 }

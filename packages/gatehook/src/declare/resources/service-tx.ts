@@ -114,7 +114,7 @@ export function createServiceReader(
   views: Register,
 ) {
   const { sql, ...reads } = readerOf(catalog, reach, db, views)
-  const inTurn = (word: Word) => handled((...given) => take(() => word(...given)))
+  const inTurn = (word: Word) => handled((...given) => take(word, ...given))
   return { ...mapWords(reads, inTurn), sql: mapWords(sql, inTurn) }
 }
 

@@ -37,9 +37,6 @@ const SELECT_OPERATORS = sql`SELECT id, email, folded, password, role, disabled,
 const byFoldedEmail = (folded: string) =>
   sql`${SELECT_OPERATORS} WHERE folded = ${folded} AND issuer IS NULL`
 
-export const readOperatorById = (from: Reader, id: string) =>
-  from.get<OperatorRow>(sql`${SELECT_OPERATORS} WHERE id = ${id}`)
-
 export const lockOperatorById = (tx: Tx, id: string) =>
   tx.lock<OperatorRow>(sql`${SELECT_OPERATORS} WHERE id = ${id}`)
 

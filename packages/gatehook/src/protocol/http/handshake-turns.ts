@@ -1,7 +1,7 @@
 /**
- * The turns of TLS handshakes (§11.4). A handshake is a millisecond of work before any limit, and a
- * recorded ClientHello costs its sender nothing. So a connection begins its handshake when its first
- * bytes are there, a few of them in one turn of the event loop, and addresses take turns.
+ * The turns of TLS handshakes (§11.4). A handshake is a millisecond of work before any limit, and
+ * a recorded ClientHello costs its sender nothing. So a connection begins its handshake when its
+ * first bytes are there, a few of them in one turn of the event loop, and addresses take turns.
  */
 import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
