@@ -50,6 +50,18 @@ const uniqueText = {
   sql: 'CREATE UNIQUE INDEX notes_unique_text ON notes (scope, text)',
 }
 
+test('a migration that needs rows is applied [postgres]', async (t) => {
+  const db = await openForTest(t, await migratedUrl(t, 'postgres'))
+  await migrateService(db, notes(former).definition)
+  await db.write((tx) => tx.run(sql`INSERT INTO notes (scope, text, size) VALUES (1, 'a', 1)`))
+  const copy = {
+    ...{ number: 2, name: 'a copy', table },
+    sql: 'INSERT INTO notes (scope, text, size) SELECT max(scope), max(text), max(size) FROM notes',
+  }
+  await migrateService(db, notes({ ...former, region }, [addRegion, copy]).definition)
+  assert.equal((await db.get<{ n: number }>(sql`SELECT count(*)::int AS n FROM notes`))!.n, 2)
+})
+
 for (const kind of ['sqlite', 'postgres'] as const) {
   test(`no migration is applied if nodes use a column of a later one [${kind}]`, async (t) => {
     const url = await migratedUrl(t, kind)
@@ -67,17 +79,20 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     await migrateService(db, notes(former).definition)
   })
 
-  test(`no migration is applied if the SQL of a later one is wrong [${kind}]`, async (t) => {
+  test(`a refusal of wrong SQL says what was applied, and the former release starts [${kind}]`, async (t) => {
     const db = await openForTest(t, await migratedUrl(t, kind))
     await migrateService(db, notes(former).definition)
     const { definition } = notes({ ...former, region }, [addRegion, wrong])
-    await assert.rejects(
-      migrateService(db, definition),
-      (error) =>
-        error instanceof DeclarationError &&
-        /migration 2 .* failed: .*sizes.*\. Nothing was applied\.$/.test(error.message),
-    )
-    assert.equal((await db.columns(table)).length, 4)
+    const applied =
+      kind === 'sqlite'
+        ? /migration 2 .* failed: .*sizes.*\. Nothing was applied\.$/
+        : /failed: .*sizes.*\. Nothing of it was applied\. Applied before it: migration 1 \(a region\)\.$/
+    await assert.rejects(migrateService(db, definition), (error) => {
+      assert.ok(error instanceof DeclarationError)
+      assert.match(error.message, applied)
+      return true
+    })
+    await migrateService(db, notes(former).definition)
   })
 
   test(`the release before a reviewed addition can start again [${kind}]`, async (t) => {

@@ -13,7 +13,7 @@ import { ownPrincipalOf } from './own-principal.ts'
 import { fetchUntil, wordsOfCall } from './own-words.ts'
 import type { RouteDefinition } from './route.ts'
 import { createRouteReader } from './route-input.ts'
-import { createOutputEncoder } from './route-output.ts'
+import { createOutputEncoder, limitsOfRoute } from './route-output.ts'
 import { createRowViews } from './row-views.ts'
 import { callersReach, createServiceReader, type OwnTx, withServiceTx } from './service-tx.ts'
 import type { AnswerRequests } from './step-answers.ts'
@@ -77,7 +77,8 @@ function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefi
       const read = createServiceReader(catalog, turns, reach, deps.db, views)
       const handle = () => route.handle({ ...context, ...network, now, read })
       // A caller that goes away leaves no reads behind, and neither does code that fails.
-      call.signal.addEventListener('abort', turns.end, { once: true })
+      const { signal } = call
+      signal.addEventListener('abort', () => turns.end(signal.reason), { once: true })
       let answer: Answer | undefined
       try {
         answer = encode(await inCallersTerms({ chain }, handle), views)
@@ -100,7 +101,7 @@ function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefi
           route.handle({ ...context, now, read: serviceTx, write, fetch: rejectFetch })
         return encode(await inCallersTerms({ chain }, handle), views)
       })
-    return deps.perform(call, change, { serializable: true, limits: catalog.limits })
+    return deps.perform(call, change, { serializable: true, limits: limitsOfRoute(catalog, route) })
   }
 }
 

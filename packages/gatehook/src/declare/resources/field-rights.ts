@@ -56,6 +56,10 @@ export const fieldLimitsOf = (resources: readonly ResourceDefinition[]): FieldLi
   return [...new Set(limits)]
 }
 
+/** Returns the limits of the fields of one resource, which its rows in a response have. */
+export const limitsOfRows = (limits: FieldLimits, resource: string): FieldLimits =>
+  limits.filter((limit) => limit.startsWith(`${resource}.`))
+
 export const heldScopesOf = (
   scopes: readonly string[],
   principal: Pick<Principal, 'scopes'> | undefined,

@@ -217,7 +217,6 @@ function createAccess(
   const actor = { kind: 'system', id: `job ${subject}` } as const
   const reach: ReachOf = () => ({ scope, owner: undefined, principal })
   const turns = catalog.readTurns.open(scope)
-  steps.signal.addEventListener('abort', turns.end, { once: true })
   return {
     read: createServiceReader(catalog, turns, reach, db, views),
     step: writing.step,

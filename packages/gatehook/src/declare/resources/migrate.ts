@@ -87,8 +87,8 @@ const describeIndexes = ({ indexes, unusedIndexes }: TablePlan): string[] => [
 export type RehearsedPlans = ReadonlyMap<string, TablePlan>
 
 /**
- * Plans all tables behind the pending migrations, which are rolled back. With `mode`, it throws the
- * errors of `applyMigration`.
+ * Plans all tables behind the pending migrations, which are rolled back. With `mode`, it throws as
+ * `rehearseMigrations` does.
  */
 export const rehearsePlans = async (
   db: Database,

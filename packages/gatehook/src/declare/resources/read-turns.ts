@@ -18,8 +18,8 @@ type TakeReadTurn = <A extends readonly never[], T>(
 /** The turns of the reads of a handler or a transaction. */
 export interface HandlerTurns {
   readonly take: TakeReadTurn
-  /** To be called when the code has ended: reads that wait for a turn fail. */
-  end(): void
+  /** To be called when the code has ended: reads that wait for a turn fail, with the reason. */
+  end(reason?: unknown): void
 }
 
 export interface ReadTurns {
@@ -35,6 +35,7 @@ class Reads {
   /** Whether it is in the line of its customer. */
   isReady = false
   hasEnded = false
+  reason: unknown
   #waiting: (() => void)[] = []
   /** Those at the begin of `#waiting` that have begun: `shift` would move all others. */
   #begunCount = 0
@@ -57,7 +58,8 @@ class Reads {
     return this.runningCount === 0 && this.#waiting.length === 0
   }
 
-  end(): void {
+  end(reason: unknown): void {
+    this.reason ??= reason
     this.hasEnded = true
     const waiting = this.#waiting.slice(this.#begunCount)
     this.#waiting = []
@@ -76,8 +78,8 @@ class Reads {
   }
 }
 
-function requireUnended({ hasEnded }: Reads): void {
-  if (hasEnded) throw new Error('the code around this read has ended')
+function requireUnended({ hasEnded, reason }: Reads): void {
+  if (hasEnded) throw reason ?? new Error('the code around this read has ended')
 }
 
 /** @param afterTurn calls a function after the event loop has run other requests */
@@ -137,7 +139,7 @@ export function createReadTurns(afterTurn: (next: () => void) => void = setImmed
           beginReady()
         }
       }
-      return { take, end: () => reads.end() }
+      return { take, end: (reason) => reads.end(reason) }
     },
   }
 }

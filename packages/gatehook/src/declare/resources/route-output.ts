@@ -11,9 +11,12 @@ import type { MemberSpec, MemberSpecs } from '../../protocol/fields/spec.ts'
 import { type Answer, noContent } from '../../protocol/http/call.ts'
 import { JSON_VALUES_MAX } from '../../protocol/http/json-body.ts'
 import { sendParts } from '../../protocol/http/send-parts.ts'
+import type { FieldLimits } from '../../protocol/idempotency/outcome.ts'
 import { ref } from '../../protocol/openapi/parts.ts'
 import type { OutputMembers } from './body-fields.ts'
 import { type BodyForm, bodyFormIn, type DeclaredMembers } from './body-versions.ts'
+import type { Catalog } from './catalog-entry.ts'
+import { limitsOfRows } from './field-rights.ts'
 import { isMedia, type MediaDeclaration, mediaTypesOf } from './media.ts'
 import { annotateMember, schemaName } from './openapi-words.ts'
 import { type AnyResource, type AnyRow, Resource, type ResourceDefinition } from './resource.ts'
@@ -267,3 +270,9 @@ interface SampleParts {
   readonly version: string
   readonly rowOf: (definition: ResourceDefinition) => AnyRow
 }
+
+/** Returns the limits of the rows that a route returns; own code decides what other bodies show. */
+export const limitsOfRoute = (
+  { limits }: Pick<Catalog, 'limits'>,
+  { output }: RouteDefinition,
+): FieldLimits => (output instanceof Resource ? limitsOfRows(limits, output.definition.name) : [])

@@ -37,7 +37,7 @@ import {
 } from './caller-terms.ts'
 import type { ApiEntry, Catalog, CatalogEntry } from './catalog.ts'
 import { expandRow, readExpansion } from './expansion.ts'
-import { visibleCollection } from './field-rights.ts'
+import { limitsOfRows, visibleCollection } from './field-rights.ts'
 import { innerReferencesOf } from './inner-references.ts'
 import { relatedCollection, requestCaller } from './related-reach.ts'
 import { hasRelations } from './relations.ts'
@@ -65,10 +65,10 @@ interface EndpointDeps extends ResourceDeps {
 }
 
 export function resourceEndpoints(catalog: Catalog, deps: ResourceDeps): Endpoint[] {
-  const { service, limits } = catalog
-  const { resources } = service
+  const { resources } = catalog.service
   return [...catalog.apiEntries.values()].flatMap((entry) => {
     const serializable = isSerializable(entry.definition, resources)
+    const limits = limitsOfRows(catalog.limits, entry.definition.name)
     const options = { serializable, narrowReplay: narrowRows(entry), limits }
     const perform: Perform = (call, change, own) =>
       deps.perform(call, change, { ...options, ...own })

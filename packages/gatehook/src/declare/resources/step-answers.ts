@@ -33,6 +33,7 @@ import { answerOf, inProgress, replayOutcome } from '../../protocol/idempotency/
 import type { Catalog } from './catalog.ts'
 import type { RouteDefinition } from './route.ts'
 import { createRouteReader } from './route-input.ts'
+import { limitsOfRoute } from './route-output.ts'
 import { jobNameOf, REQUEST_ATTEMPTS } from './step-routes.ts'
 import type { StoredRequest, StoredRequests } from './stored-requests.ts'
 
@@ -69,7 +70,7 @@ export function createStepAnswers(catalog: Catalog, deps: AnswerDeps): AnswerReq
   return (route) => {
     const readRequest = createRouteReader(catalog, route)
     const name = jobNameOf(route)
-    const { limits } = catalog
+    const limits = limitsOfRoute(catalog, route)
     const answer = async (call: Call, hash: string): Promise<Answer> => {
       let comparedJob: string | undefined
       for (const endMs = clock.elapsedMs() + WAIT_MS; ; ) {

@@ -27,7 +27,7 @@ import { createOwnSteps, type OwnStepDeps, type OwnSteps, withSteps } from './ow
 import { factsOfCall } from './own-words.ts'
 import type { AnyResult, RouteDefinition } from './route.ts'
 import { createRouteReader } from './route-input.ts'
-import { createOutputEncoder } from './route-output.ts'
+import { createOutputEncoder, limitsOfRoute } from './route-output.ts'
 import { createRowViews, type RowViews } from './row-views.ts'
 import { callersReach, createServiceReader, withServiceTx } from './service-tx.ts'
 import type { StoredRequest, StoredRequests } from './stored-requests.ts'
@@ -85,7 +85,10 @@ export function createRequestJob(
         return encode(await inCallersTerms({ chain }, run), views)
       })
       own.steps.throwIfEnded()
-      const stored: StoredOutcome = { ...outcome, ...rightsOf(principal, catalog.limits) }
+      const stored: StoredOutcome = {
+        ...outcome,
+        ...rightsOf(principal, limitsOfRoute(catalog, route)),
+      }
       await own.steps.storeResponse(writeOutcome(stored))
     },
   }
@@ -138,7 +141,6 @@ function accessOf(
   const access = { principal, actor: actorOf(call), reach, record, views }
   const { group: customer, caller } = ownerOfPrincipal(principal)
   const turns = catalog.readTurns.open(principal.scope)
-  own.steps.signal.addEventListener('abort', turns.end, { once: true })
   const reader = createServiceReader(catalog, turns, reach, db, views)
   return {
     step: own.step,

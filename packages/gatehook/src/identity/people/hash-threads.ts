@@ -92,7 +92,12 @@ export function createHashThreads(pace: HashPace = hashPace): Derive {
     return startThread()
   }
   const run = (job: HashJob) => {
-    const thread = findThread()
+    let thread: HashThread
+    try {
+      thread = findThread()
+    } catch (error) {
+      return job.reject(threadFailureOf(error))
+    }
     idleThreads.delete(thread)
     clearTimeout(thread.idle)
     thread.job = job

@@ -6,7 +6,7 @@ import {
   listLongJobs,
   listWaitingRuns,
 } from '../../platform/jobs/fault-store.ts'
-import { longestIntervalMs, type RunInput } from '../../platform/jobs/schedule.ts'
+import { longestIntervalMs, nextRunAfter, type RunInput } from '../../platform/jobs/schedule.ts'
 import { type AttentionKind, itemOf } from './attention-kind.ts'
 import { ITEMS_MAX } from './attention-store.ts'
 
@@ -79,7 +79,9 @@ export const lateSchedules: AttentionKind = async ({ db }, now) => {
     const { every } = JSON.parse(input) as RunInput
     const runAt = Number(run_at)
     const limitMs = Math.max(LATE_MIN_MS, MISSED_INTERVALS * longestIntervalMs(every, now))
-    if (Math.abs(runAt - now) <= limitMs) return []
+    // A schedule of the night has no run for a day.
+    const expectedAt = runAt > now ? nextRunAfter(every, now) : now
+    if (Math.abs(runAt - expectedAt) <= limitMs) return []
     return itemOf('schedule_late', 'warn', Math.min(runAt, now), {
       subject: { type: 'job', id: name, label: name },
       facts: { every, next_at: isoTime(runAt), is_due: runAt <= now },

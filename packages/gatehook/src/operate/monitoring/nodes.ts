@@ -24,7 +24,7 @@ import type { LoopUse } from '../system/event-loop.ts'
 import type { SuddenEnd } from '../system/heap.ts'
 import type { NodeWarning } from '../system/node-warnings.ts'
 import { NODE_SLOTS } from './position.ts'
-import { withoutSucceeded } from './succeeded-nodes.ts'
+import { sharesIdentity, withoutSucceeded } from './succeeded-nodes.ts'
 
 /** Signs of which one is a report. */
 const SIGNS = HEARTBEAT_MS / SIGN_MS
@@ -53,7 +53,7 @@ export interface NodeFacts {
   readonly since: number
   readonly release: string
   /** Its configured name, and its host and port: a later node with one of them succeeds it. */
-  readonly identities: readonly string[]
+  readonly identities?: readonly string[] | undefined
   /** Why it is not ready; empty if it is. */
   readonly reasons: readonly { readonly check: string; readonly message: string }[]
   /** Faults that it tolerates. */
@@ -157,14 +157,17 @@ function withLateness(facts: NodeFacts, ageMs: number, isSure: boolean): NodeFac
 /** Reads the former processes of a name before their rows are deleted. */
 async function readEnds(
   db: Database,
-  name: string,
-  node: string,
+  self: Pick<NodeState, 'id' | 'name' | 'identities'>,
   now: number,
 ): Promise<readonly SuddenEnd[]> {
   const rows = await listFormerNodes(db, now - ENDS_WITHIN_MS, now)
-  const own = rows.filter((row) => row.name === name && row.id !== node && !row.failure)
-  const all = own.flatMap(({ facts, seenAt, endedAt }) => {
-    const { ends = [], heap = 0 } = JSON.parse(facts) as Partial<StoredFacts>
+  const own = rows.filter((row) => row.name === self.name && row.id !== self.id && !row.failure)
+  const all = own.flatMap(({ facts: text, seenAt, endedAt }) => {
+    const facts = JSON.parse(text) as Partial<StoredFacts>
+    // A host may run several nodes of one name.
+    const runs = endedAt === null && now - seenAt < LISTED_MS && !sharesIdentity(facts, self)
+    if (runs) return []
+    const { ends = [], heap = 0 } = facts
     return endedAt === null ? [...ends, { at: seenAt, heap }] : ends
   })
   const recent = all.filter(({ at }) => at > now - ENDS_WITHIN_MS)
@@ -209,7 +212,9 @@ export function createNodeRegistry(options: NodeRegistryOptions): NodeRegistry {
   }
   /** Takes the lowest slot that no node uses; two that start at once may take the same. */
   const takeSlot = async () => {
-    ends = await readEnds(db, describeUse().name, node, clock.now())
+    const { identities } = await describe(false)
+    const self = { id: node, name: describeUse().name, identities }
+    ends = await readEnds(db, self, clock.now())
     hasReturned = (await deleteFormerNodes(db, describeUse().name, clock.now())) > 0
     const others = (await listRunningNodes(db, clock.now())).filter(({ id }) => id !== node)
     const used = new Set(others.map((other) => other.slot))

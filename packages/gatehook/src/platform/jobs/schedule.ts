@@ -113,6 +113,12 @@ export function longestIntervalMs(expression: string, nowMs: number): number {
   return longestMs
 }
 
+/** Returns the first due time after an instant; the instant itself for an invalid expression. */
+export function nextRunAfter(expression: string, nowMs: number): number {
+  const next = parseSchedule(expression, nowMs)
+  return typeof next === 'string' ? nowMs : next(nowMs)
+}
+
 /** The due times that one run serves. */
 export interface PassedTimes {
   /** The latest due time that has passed, in epoch milliseconds. */

@@ -101,7 +101,9 @@ function createPostgresMark(identity: string): CopyMark {
       const present = `SELECT to_regproc('${STORED}') IS NOT NULL AS value`
       if ((await reader.get(ofPostgres(present)))!.value !== 1) return 'new'
       const stored = await reader.get(ofPostgres(`SELECT ${STORED}() AS value`))
-      return stored!.value === identity ? 'same' : 'copy'
+      if (stored!.value === identity) return 'same'
+      // The database of an earlier build, which did not know the table: no copy.
+      return stored!.value === identity.slice(0, identity.lastIndexOf('/')) ? 'new' : 'copy'
     },
     async adopt(verdict, ddl) {
       if (verdict !== 'same') {
