@@ -123,7 +123,7 @@ test('a start names the process that holds the lock, and may be repeated', async
   })
 })
 
-test('locks of readers and other files are no holders, and another process comes first', async (t) => {
+test('locks of readers and of other files are no holders', async (t) => {
   const { file } = await openFile(t)
   const [database, index] = [file, `${file}-shm`].map((path) => statSync(path).ino)
   const lineOf = (kind: string, pid: number, inode: number | undefined, bytes: string) =>

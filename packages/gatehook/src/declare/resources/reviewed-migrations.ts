@@ -13,7 +13,12 @@ import {
   type Tx,
 } from '../../platform/storage/database.ts'
 import { textFor } from '../../platform/storage/expressions.ts'
-import { inDialect, migrationChecksum, rehearsalSql } from '../../platform/storage/migrate.ts'
+import {
+  inDialect,
+  isRehearsalExact,
+  migrationChecksum,
+  rehearsalSql,
+} from '../../platform/storage/migrate.ts'
 import type { RunDdl } from '../../platform/storage/partitions/catalog.ts'
 import { rehearse } from '../../platform/storage/recorded-migration.ts'
 import { sql } from '../../platform/storage/sql.ts'
@@ -105,8 +110,8 @@ async function runReviewed(
 
 /**
  * Runs the migrations of tables in one transaction, which is rolled back, and returns what `read`
- * returns at its end. Undefined if no table exists, if the database does not rehearse, or if
- * a migration fails. With `mode` it throws, before the first migration is applied, for a column that
+ * returns at its end. Undefined if no table exists, if the database does not rehearse, or if a
+ * migration fails. With `mode` it throws, before the first migration is applied, for a column that
  * running nodes use, and on SQLite for a migration that fails.
  */
 export async function rehearseMigrations<T>(
@@ -140,9 +145,8 @@ export async function rehearseMigrations<T>(
     }
     await rehearse(db, runAll, mode?.progress)
   } catch (error) {
-    // PostgreSQL rehearses without rows, and beside nodes that apply: its application decides.
-    const isCertain = mode !== undefined && isPrepared && db.name === 'sqlite'
-    if (!(error instanceof DeclarationError) || isCertain) throw error
+    const isFinal = mode !== undefined && isPrepared && isRehearsalExact(db)
+    if (!(error instanceof DeclarationError) || isFinal) throw error
     return undefined
   }
   return result

@@ -164,6 +164,12 @@ async function createTables(
 }
 
 /**
+ * Whether a migration that fails in a rehearsal fails when it is applied, too. PostgreSQL rehearses
+ * without rows, and beside other nodes that apply migrations.
+ */
+export const isRehearsalExact = ({ name }: Database): boolean => name === 'sqlite'
+
+/**
  * Returns the statements before those of a rehearsal, which is rolled back. PostgreSQL rehearses
  * with empty tables, so that it locks them for milliseconds, not for the time that their rows take.
  */
