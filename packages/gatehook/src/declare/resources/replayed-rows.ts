@@ -1,6 +1,6 @@
 /**
- * Replays to a caller who has lost rights since the first request (§11.1): the stored rows must be
- * within its reach, and have no field that it does not see.
+ * Replays to a caller without a right that it had at the first request (§11.1): the stored rows
+ * must be within its reach, and have no field that it does not see.
  */
 
 import { Failure } from '../../kernel/failure.ts'

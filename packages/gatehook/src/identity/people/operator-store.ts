@@ -4,7 +4,7 @@ import { selectTargets } from '../../history/audit/reader.ts'
 import type { Role } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { requireOne } from '../../platform/storage/discarded-rows.ts'
-import { insertInto, sql } from '../../platform/storage/sql.ts'
+import { insertInto, raw, sql } from '../../platform/storage/sql.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import { selectCustomerNo } from '../access/customer-reader.ts'
 import type { CreatedObject, CreatedReading } from '../access/key-reader.ts'
@@ -173,28 +173,21 @@ export const listOperatorsCreatedBy = (from: Reader, operator: string, { limit }
     FROM ${selectTargets('operator.create', operator)} AS a JOIN gh_operators o ON o.id = a.target
     WHERE o.disabled = 0 ORDER BY a.id DESC LIMIT ${limit}`)
 
+/** Lists live rows of a table, by the column that has the link an operator created. */
+const listOfLinks =
+  (table: string, link: string) =>
+  (from: Reader, operator: string, { now, limit }: CreatedReading) =>
+    from.all<CreatedObject>(sql`SELECT e.id, COALESCE(o.email, '') AS name, a.at
+      FROM ${selectTargets('operator.link', operator)} AS a
+      JOIN ${raw(table)} e ON e.${raw(link)} = a.target
+      LEFT JOIN gh_operators o ON o.id = e.operator
+      WHERE e.expires_at > ${now} ORDER BY a.id DESC LIMIT ${limit}`)
+
 /** Lists the links that an operator created and that were not used yet, the newest first. */
-export const listLinksCreatedBy = (
-  from: Reader,
-  operator: string,
-  { now, limit }: CreatedReading,
-) =>
-  from.all<CreatedObject>(sql`SELECT l.id, COALESCE(o.email, '') AS name, a.at
-    FROM ${selectTargets('operator.link', operator)} AS a JOIN gh_console_links l ON l.id = a.target
-    LEFT JOIN gh_operators o ON o.id = l.operator
-    WHERE l.expires_at > ${now} ORDER BY a.id DESC LIMIT ${limit}`)
+export const listLinksCreatedBy = listOfLinks('gh_console_links', 'id')
 
 /** Lists the sessions of the console that links of an operator opened, the newest first. */
-export const listSessionsCreatedBy = (
-  from: Reader,
-  operator: string,
-  { now, limit }: CreatedReading,
-) =>
-  from.all<CreatedObject>(sql`SELECT s.id, COALESCE(o.email, '') AS name, a.at
-    FROM ${selectTargets('operator.link', operator)} AS a
-    JOIN gh_console_sessions s ON s.link = a.target
-    LEFT JOIN gh_operators o ON o.id = s.operator
-    WHERE s.expires_at > ${now} ORDER BY a.id DESC LIMIT ${limit}`)
+export const listSessionsCreatedBy = listOfLinks('gh_console_sessions', 'link')
 
 export interface ConsoleSessionRow extends Row {
   readonly operator: string | null

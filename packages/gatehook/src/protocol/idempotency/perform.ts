@@ -45,7 +45,7 @@ import { RESPONSE_PURPOSE, responseRow } from './tables.ts'
 import { setRequestOf } from './transaction-request.ts'
 
 interface PerformOptions extends Omit<WriteOptions, 'authority'> {
-  /** Default: a caller who has lost rights since gets 403. */
+  /** Default: 403 for a caller without a right that it had at the first request. */
   readonly narrowReplay?: NarrowReplay
   /** The limits of fields that the response can have. */
   readonly limits?: FieldLimits
