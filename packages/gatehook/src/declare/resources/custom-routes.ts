@@ -56,6 +56,7 @@ function handlerOf(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefiniti
 function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefinition) {
   const readRequest = createRouteReader(catalog, route)
   const encode = createOutputEncoder(route, catalog.versions)
+  const limits = limitsOfRoute(catalog, route)
   return async (call: Call): Promise<Answer> => {
     const principal = call.principal!
     const views = createRowViews(catalog, call.version!, principal)
@@ -101,7 +102,7 @@ function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefi
           route.handle({ ...context, now, read: serviceTx, write, fetch: rejectFetch })
         return encode(await inCallersTerms({ chain }, handle), views)
       })
-    return deps.perform(call, change, { serializable: true, limits: limitsOfRoute(catalog, route) })
+    return deps.perform(call, change, { serializable: true, limits })
   }
 }
 

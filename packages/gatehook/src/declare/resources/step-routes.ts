@@ -52,6 +52,7 @@ export function createRequestJob(
   route: RouteDefinition,
 ): JobHandler {
   const readRequest = createRouteReader(catalog, route)
+  const limits = limitsOfRoute(catalog, route)
   const encode = createOutputEncoder(route, catalog.versions)
   return {
     kind: 'request',
@@ -87,7 +88,7 @@ export function createRequestJob(
       own.steps.throwIfEnded()
       const stored: StoredOutcome = {
         ...outcome,
-        ...rightsOf(principal, limitsOfRoute(catalog, route)),
+        ...rightsOf(principal, limits),
       }
       await own.steps.storeResponse(writeOutcome(stored))
     },
