@@ -69,6 +69,7 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
     'declare/versions/usage-reader.ts listUsage',
     'identity/access/key-reader.ts',
     'outbound/deliveries/endpoint-reader.ts listDisabledEndpoints',
+    'outbound/deliveries/endpoint-reader.ts listEndpointsCreatedBy',
     'outbound/deliveries/endpoint-reader.ts listFailingEndpoints',
     'outbound/deliveries/endpoint-reader.ts REPORTED',
     'outbound/deliveries/endpoint-reader.ts listPinnedEndpoints',
