@@ -14,29 +14,45 @@ function stage() {
   const turns = createReadTurns((next) => after.push(next))
   const begun: string[] = []
   let open: (() => void)[] = []
+  const openTurns = (customer: number) => turns.open(scopeOf(customer, 'live'))
   const opener = (customer: number) => {
-    const { take } = turns.open(scopeOf(customer, 'live'))
+    const { take } = openTurns(customer)
     return (name: string) =>
       take(() => {
         begun.push(name)
         return new Promise<void>((end) => open.push(end))
       })
   }
+  const endAll = async () => {
+    const ends = open
+    open = []
+    for (const end of ends) end()
+    await microtasks()
+  }
+  const nextTurn = async () => {
+    const next = after
+    after = []
+    for (const call of next) call()
+    await microtasks()
+    return next.length
+  }
   return {
     begun,
+    openTurns,
     opener,
-    async endAll() {
-      const ends = open
-      open = []
-      for (const end of ends) end()
-      await microtasks()
-    },
-    async nextTurn() {
-      const next = after
-      after = []
-      for (const call of next) call()
-      await microtasks()
-      return next.length
+    endAll,
+    nextTurn,
+    /** Ends reads, also those that begin later. */
+    async drain(reads: readonly Promise<unknown>[]) {
+      const ended = Promise.all(reads).then(() => true)
+      while (
+        !(await Promise.race([
+          ended,
+          endAll()
+            .then(nextTurn)
+            .then(() => false),
+        ]))
+      );
     },
   }
 }
@@ -44,7 +60,7 @@ function stage() {
 const names = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => prefix + n)
 
 test('16 reads of own code begin in one turn of the event loop', async () => {
-  const { begun, opener, endAll, nextTurn } = stage()
+  const { begun, opener, endAll, nextTurn, drain } = stage()
   const read = opener(1)
   const all = names('a', 100).map(read)
   await microtasks()
@@ -53,33 +69,23 @@ test('16 reads of own code begin in one turn of the event loop', async () => {
   assert.equal(begun.length, 16, 'reads that end begin no others before the next turn')
   await nextTurn()
   assert.equal(begun.length, 32)
-  while (begun.length < 100) {
-    await endAll()
-    await nextTurn()
-  }
-  await endAll()
-  await Promise.all(all)
+  await drain(all)
   assert.deepEqual(begun, names('a', 100), 'in the order of the code')
   await nextTurn()
   assert.equal(await nextTurn(), 0, 'an idle process has no turns')
 })
 
 test('64 reads of one handler run beside each other', async () => {
-  const { begun, opener, endAll, nextTurn } = stage()
+  const { begun, opener, nextTurn, drain } = stage()
   const read = opener(1)
   const all = names('a', 100).map(read)
   for (let n = 0; n < 10; n++) await nextTurn()
   assert.equal(begun.length, 64)
-  while (begun.length < 100) {
-    await endAll()
-    await nextTurn()
-  }
-  await endAll()
-  await Promise.all(all)
+  await drain(all)
 })
 
 test('customers take turns, and so do the handlers of a customer', async () => {
-  const { begun, opener, endAll, nextTurn } = stage()
+  const { begun, opener, nextTurn, drain } = stage()
   const reads = [names('a', 40).map(opener(1)), names('b', 40).map(opener(1))]
   await microtasks()
   reads.push(names('c', 8).map(opener(2)))
@@ -89,11 +95,7 @@ test('customers take turns, and so do the handlers of a customer', async () => {
     begun.slice(18).join(' '),
     'a16 c1 b1 c2 a17 c3 b2 c4 a18 c5 b3 c6 a19 c7 b4 a20',
   )
-  for (let n = 0; n < 20; n++) {
-    await endAll()
-    await nextTurn()
-  }
-  await Promise.all(reads.flat())
+  await drain(reads.flat())
 })
 
 test('a read that fails gives its place to the next one', async () => {
@@ -127,9 +129,8 @@ test('code that reads one row after the other waits for no turn', async () => {
 })
 
 test('reads that wait fail when the code around them ends, and take no turn', async () => {
-  const after: (() => void)[] = []
-  const turns = createReadTurns((next) => after.push(next))
-  const { take, end } = turns.open(scopeOf(1, 'live'))
+  const { openTurns, nextTurn } = stage()
+  const { take, end } = openTurns(1)
   let begunCount = 0
   const count = async () => void begunCount++
   const reads = names('a', 1_000).map(() => take(count))
@@ -140,6 +141,6 @@ test('reads that wait fail when the code around them ends, and take no turn', as
   assert.equal(begunCount + failed.length, 1_000)
   assert.ok(begunCount < 100, `${begunCount}`)
   await assert.rejects(take(count), /the code around this read has ended/)
-  for (const next of after) next()
-  await turns.open(scopeOf(1, 'live')).take(count)
+  await nextTurn()
+  await openTurns(1).take(count)
 })
