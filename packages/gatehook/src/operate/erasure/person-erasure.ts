@@ -54,10 +54,10 @@ const JOB = 'erase_person'
 const LATE_JOB = 'erase_late_rows'
 const ACTION = 'person.erase'
 /**
- * The first pass collects, the second erases, the next ones erase what requests wrote meanwhile.
- * Rows that others write go on to mention common values, so that the passes have an end.
+ * The first pass collects, the second erases, the next ones erase what requests and attempts wrote
+ * meanwhile. Rows that others write go on to mention common values, so that the passes have an end.
  */
-const LAST_PASS = 3
+const LAST_PASS = 4
 /** Within this time after a pass, engines have evicted the bodies that it has replaced. */
 const EVICTION_MS = 2_500
 /** The passes of a part that others follow: it collects, and erases in the data of others. */
@@ -180,9 +180,11 @@ async function runErasure(
     },
   }))
   const next = await walkSteps(steps, state, {
-    ...{ clock, signal, isAwaited, lastPass: isPart ? LAST_PASS_OF_PART : LAST_PASS },
+    ...{ clock, signal, isAwaited },
     settleMs: stored.part === 0 ? SETTLE_MS : 0,
-    passRestMs: EVICTION_MS,
+    ...(isPart
+      ? { lastPass: LAST_PASS_OF_PART }
+      : { lastPass: LAST_PASS, passRestMs: EVICTION_MS }),
   })
   if (!next && isPart) values.beginNextPart()
   if (next || isPart) {

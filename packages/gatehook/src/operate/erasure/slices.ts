@@ -78,7 +78,7 @@ interface WalkRun {
   readonly lastPass?: number
   /** The pause after the first pass. */
   readonly settleMs?: number
-  /** The pause after each later one that another follows. Default: none. */
+  /** The pause after each later one that changed rows. Default: none. */
   readonly passRestMs?: number
   /** Whether the walk pauses for no other request. */
   readonly isAwaited?: boolean | undefined
@@ -117,9 +117,9 @@ export async function walkSteps(
       await rest(Math.max(REST_MIN_MS, restMs))
     }
   }
-  if (pass > 0 && (changed === 0 || pass >= lastPass)) return undefined
+  if (pass > 0 && changed === 0) return undefined
   await rest(pass === 0 ? settleMs : passRestMs)
-  return { pass: pass + 1, changed: 0 }
+  return pass > 0 && pass >= lastPass ? undefined : { pass: pass + 1, changed: 0 }
 }
 
 /** Bytes of a key in the input of a job are an object. */
