@@ -47,9 +47,6 @@ const ENDS: Readonly<
   operator: ({ name }) => `gatehook operators disable ${name}`,
   person: ({ id }) => `gatehook users disable ${id}`,
   issuer: ({ id }) => `gatehook issuers delete ${id}`,
-  // Only what its maker may still do opens a link.
-  link: ({ id }) => `gatehook audit list --target ${id}`,
-  session: ({ id }) => `gatehook operators end-session ${id}`,
   webhook: ({ id, customer, mode }) =>
     `gatehook webhooks delete ${id} --customer ${customer} --mode ${mode}`,
 }

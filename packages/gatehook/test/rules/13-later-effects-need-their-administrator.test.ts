@@ -62,16 +62,20 @@ async function tokenOf(reply: Promise<Reply>) {
   return bearer(body.access_token)
 }
 
-async function createOperator(rig: Inbox): Promise<Maker & { readonly id: string }> {
+async function createOperator(
+  rig: Inbox,
+): Promise<Maker & { readonly id: string; readonly headers: Readonly<Record<string, string>> }> {
   const { operator: admin, anonymous } = rig
   const input = { email: `${nameOf()}@example.com`, password: OPERATOR_PASSWORD }
   const { id } = await created(admin.post('/admin/operators', input))
   const path = `/admin/operators/${id}`
   const { url } = await created(admin.post(`${path}/link`))
   const session = await anonymous.post('/console/session', { token: url.split('#token=')[1] })
+  const headers = { cookie: cookieOf(session), 'x-gatehook-console': '1' }
   return {
     id,
-    post: withHeaders(rig, { cookie: cookieOf(session), 'x-gatehook-console': '1' }),
+    headers,
+    post: withHeaders(rig, headers),
     ends: {
       disabled: () => admin.patch(path, { disabled: true }),
       'of a lesser role': () => admin.patch(path, { role: 'support' }),
@@ -212,6 +216,81 @@ eachMailService(
       const session = await anonymous.post('/console/session', { token })
       assert.equal(session.status, hasEnded ? 401 : 201, `${name}: ${session.text}`)
     })
+  },
+)
+
+const TOKEN = /#token=(\S+)/
+
+eachMailService('a link of an invitation ends with its maker', async (rig) => {
+  const { anonymous, inbox } = rig
+  const invited = await createInvited(rig)
+  await eachEnd(rig, async (name, post, end) => {
+    assert.equal((await post(`${invited}/invitation`)).status, 202, name)
+    const [, token] = TOKEN.exec((await inbox.receive())[0]!.text)!
+    const hasEnded = await end()
+    const session = await anonymous.post('/console/session', { token })
+    assert.equal(session.status, hasEnded ? 401 : 201, `${name}: ${session.text}`)
+  })
+})
+
+eachMailService('the link of an invitation opens once its maker has signed out', async (rig) => {
+  const { anonymous, inbox } = rig
+  const invited = await createInvited(rig)
+  const { post, headers } = await createOperator(rig)
+  assert.equal((await post(`${invited}/invitation`)).status, 202)
+  const [, token] = TOKEN.exec((await inbox.receive())[0]!.text)!
+  assert.ok((await anonymous.delete('/console/session', headers)).status < 300)
+  assert.equal((await anonymous.post('/console/session', { token })).status, 201)
+})
+
+/** Creates an operator who signs in by a link of another one, or by its mail. */
+async function openedBy(
+  { operator: admin, anonymous, inbox }: Inbox,
+  post: Post,
+  isMailed: boolean,
+) {
+  const email = `${nameOf()}@example.com`
+  const input = { email, password: OPERATOR_PASSWORD }
+  const { id } = await created(admin.post('/admin/operators', input))
+  const path = `/admin/operators/${id}`
+  const mailedText = async () => {
+    assert.equal((await post(`${path}/invitation`)).status, 202)
+    return (await inbox.receive())[0]!.text
+  }
+  const text = isMailed ? await mailedText() : (await created(post(`${path}/link`))).url
+  const [, token] = TOKEN.exec(text)!
+  const opened = await anonymous.post('/console/session', { token })
+  assert.equal(opened.status, 201, opened.text)
+  const headers = { cookie: cookieOf(opened), 'x-gatehook-console': '1' }
+  return {
+    post: (at: string, body: object = {}) => anonymous.post(at, body, headers),
+    status: async () => (await anonymous.get('/admin/operators', headers)).status,
+    signIn: () => anonymous.post('/console/session', input),
+  }
+}
+
+eachMailService(
+  'sessions that links of an operator opened end with it, and only these',
+  async (rig) => {
+    const { operator: admin, anonymous } = rig
+    for (const way of ['disabled', 'of a lesser role'] as const) {
+      const ann = await createOperator(rig)
+      const stays = await createOperator(rig)
+      const opened = await openedBy(rig, ann.post, false)
+      const mailed = await openedBy(rig, ann.post, true)
+      const further = await openedBy(rig, opened.post, false)
+      const other = await openedBy(rig, stays.post, false)
+      const link = (await created(opened.post(`/admin/operators/${stays.id}/link`))).url
+      for (const { status } of [opened, mailed, further, other]) assert.equal(await status(), 200)
+      await ann.ends[way]!()
+      for (const { status } of [opened, mailed, further]) assert.equal(await status(), 401, way)
+      assert.equal(await other.status(), 200)
+      const [, token] = TOKEN.exec(link)!
+      assert.equal((await anonymous.post('/console/session', { token })).status, 401)
+      // The account itself stays.
+      assert.equal((await opened.signIn()).status, 201)
+      assert.equal((await admin.get('/admin/operators')).status, 200)
+    }
   },
 )
 

@@ -51,9 +51,9 @@ export const sessionCookie = (call: Call, value: string, lifeMs: number): string
   })
 
 export interface ConsoleSignIn {
-  readonly operator: string | null
-  readonly link: string | null
-  readonly email?: string
+  /** Locked in the transaction, so that the end of an access sees the session, or this that end. */
+  readonly operator: Pick<store.OperatorRow, 'id' | 'email' | 'disabled'> | null
+  readonly link?: store.UsedLink
   readonly isVerified: boolean
   /** Of OpenID Connect: its issuer, and its tokens, encrypted for the hash of the session. */
   readonly provider?: {
@@ -62,16 +62,13 @@ export interface ConsoleSignIn {
   }
 }
 
-/**
- * Returns the function that opens a session in a transaction, and ends that of the browser. It
- * locks the operator, so that the end of an access sees the session, or the sign-in sees that end.
- */
+/** Returns the function that opens a session in a transaction, and ends that of the browser. */
 export const createSessionOpener =
   ({ admin, passwords }: Pick<SignInDeps, 'admin' | 'passwords'>) =>
   async (tx: Tx, call: Call, session: ConsoleSignIn) => {
-    const { operator, link, email, isVerified, provider } = session
+    const { operator, link, isVerified, provider } = session
     const { clock, random } = admin
-    if (operator !== null) await lockActiveOperator(tx, operator, invalidCredentials)
+    if (operator && operator.disabled !== 0) throw invalidCredentials()
     const now = clock.now()
     const token = random.bytes(TOKEN_BYTES).toString('base64url')
     const hash = sha256(token)
@@ -79,8 +76,9 @@ export const createSessionOpener =
       provider_tokens: provider?.encrypt(hash) ?? null,
       claims_read_at: provider ? now : null,
       id: createTimeOrderedId('ses_', now, random),
-      operator,
-      link,
+      operator: operator?.id ?? null,
+      link: link?.id ?? null,
+      link_maker: link?.maker_operator ?? null,
       address: call.address,
       verified: Number(isVerified),
       created_at: now,
@@ -92,10 +90,10 @@ export const createSessionOpener =
     const previous =
       previousToken === undefined ? undefined : await store.takeSession(tx, sha256(previousToken))
     await store.insertSession(tx, { ...row, hash })
-    const name = email === undefined ? {} : { name: email }
-    const actor = actorOf(call, { kind: 'operator', id: operator ?? link!, ...name })
+    const account = operator ? { id: operator.id, name: operator.email } : { id: link!.id }
+    const actor = actorOf(call, { kind: 'operator', ...account })
     const detail = {
-      link,
+      link: row.link,
       session: row.id,
       verified: isVerified,
       ...(provider && { issuer: provider.issuer }),
@@ -127,14 +125,13 @@ export function createSignIn(deps: SignInDeps) {
       const { maker, operator: named } = (await store.findLink(tx, hash)) ?? {}
       // Before the link: the end of an access locks the operator first, too.
       const isValid = !maker || (await mayStillAdminister(tx, JSON.parse(maker)))
-      if (named) await lockActiveOperator(tx, named, invalidCredentials)
+      const operator = named ? await lockActiveOperator(tx, named, invalidCredentials) : null
       const link = isValid && (await store.takeLink(tx, hash, clock.now()))
       if (!link) {
         const message = 'The link was used before or has expired: gatehook operators link.'
         throw new Failure('invalid_credentials', message)
       }
-      const { operator, id } = link
-      return openSession(tx, call, { operator, link: id, isVerified: true })
+      return openSession(tx, call, { operator, link, isVerified: true })
     })
   }
 
@@ -160,12 +157,7 @@ export function createSignIn(deps: SignInDeps) {
       // The password, or the second factor, was set or removed since it was verified.
       const isSame = current?.password === operator.password
       if (!isSame || (current.totp !== null) !== isVerified) throw invalidCredentials()
-      return openSession(tx, call, {
-        operator: operator.id,
-        link: null,
-        email: operator.email,
-        isVerified,
-      })
+      return openSession(tx, call, { operator: current, isVerified })
     })
   }
 

@@ -49,16 +49,22 @@ export async function lockActingOperator(tx: Tx, principal: Principal): Promise<
 type PortalAccess = Pick<Administration, 'endPortalAccessOf'>
 
 /**
- * Ends all access by the authority of an operator: links to the console that it created, links and
- * sessions of the portal. Returns their number.
+ * Ends all access by the authority of an operator: links to the console and the portal that it
+ * created, and the sessions that they opened. With a session of another operator ends the access
+ * that it may have given. Returns their number.
  */
 export async function endGivenAccess(
-  { endPortalAccessOf }: PortalAccess,
+  admin: PortalAccess,
   tx: Tx,
   operator: string,
 ): Promise<number> {
-  const links = await store.deleteLinksMadeBy(tx, operator)
-  return links + ((await endPortalAccessOf?.(tx, operator)) ?? 0)
+  let ended = await store.deleteLinksMadeBy(tx, operator)
+  ended += (await admin.endPortalAccessOf?.(tx, operator)) ?? 0
+  const others = await store.listOpenedBy(tx, operator)
+  for (const other of others) await store.lockOperatorById(tx, other)
+  ended += await store.deleteSessionsOpenedBy(tx, operator)
+  for (const other of others) ended += await endGivenAccess(admin, tx, other)
+  return ended
 }
 
 /**

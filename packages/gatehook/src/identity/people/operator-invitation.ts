@@ -6,6 +6,7 @@
 import type { Actor } from '../../history/audit/actor.ts'
 import { recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
+import type { StoredPrincipal } from '../../kernel/principal.ts'
 import type { MailTemplates } from '../../platform/mail/mailer.ts'
 import { isMailAddress } from '../../platform/mail/message.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
@@ -56,6 +57,12 @@ interface InvitationDeps {
   readonly publicUrl: () => string
 }
 
+/** Of an operator the account, which can sign out before its mail is read. */
+function makerOfMail(maker: StoredPrincipal): StoredPrincipal {
+  const { sessionId: _, ...account } = maker
+  return maker.kind === 'operator' ? account : maker
+}
+
 const nameOf = (service: string) => service.replace(/[\x00-\x1f\x7f]+/g, ' ').slice(0, 100)
 
 export const invitationTemplates = ({
@@ -63,10 +70,13 @@ export const invitationTemplates = ({
   service,
   publicUrl,
 }: InvitationDeps): MailTemplates => ({
-  async operator_link(tx, { email }: { readonly email: string }) {
+  async operator_link(tx, { email }: { readonly email: string }, _nowMs, maker) {
     const row = await store.lockOperator(tx, foldName(email))
     if (row?.disabled !== 0) return undefined
-    const { path } = await insertConsoleLink(tx, admin, row.email, { actor: SENDER })
+    const { path } = await insertConsoleLink(tx, admin, row.email, {
+      actor: SENDER,
+      maker: maker && makerOfMail(maker),
+    })
     const name = nameOf(service)
     return {
       to: row.email,

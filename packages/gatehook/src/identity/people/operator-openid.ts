@@ -225,9 +225,7 @@ async function signIn(deps: OpenidDeps, call: Call, operator: ProviderOperator):
     }
     await follow(tx, admin, row, { email, role })
     const session = await openSession(tx, call, {
-      operator: row.id,
-      link: null,
-      email,
+      operator: { ...row, email },
       isVerified: true,
       provider: { issuer, encrypt: (hash) => encryptTokens(vault, hash, tokens) },
     })

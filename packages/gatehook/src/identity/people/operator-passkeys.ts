@@ -147,8 +147,7 @@ export function operatorPasskeySignIn(
       const session = await db.write(async (tx) => {
         const operator = await lockActiveOperator(tx, row.operator, invalidCredentials)
         if ((await usePasskey(tx, row, counter, clock.now())) === 0) throw invalidCredentials()
-        const { id, email } = operator
-        return openSession(tx, call, { operator: id, link: null, email, isVerified: true })
+        return openSession(tx, call, { operator, isVerified: true })
       })
       return answerWith(call, session)
     }),

@@ -4,7 +4,7 @@ import { selectTargets } from '../../history/audit/reader.ts'
 import type { Role } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { requireOne } from '../../platform/storage/discarded-rows.ts'
-import { insertInto, raw, sql } from '../../platform/storage/sql.ts'
+import { insertInto, sql } from '../../platform/storage/sql.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import { selectCustomerNo } from '../access/customer-reader.ts'
 import type { CreatedObject, CreatedReading } from '../access/key-reader.ts'
@@ -145,6 +145,9 @@ interface LinkMaker {
   readonly maker_operator: string | null
 }
 
+/** A link that was used, as its session names it. */
+export type UsedLink = Pick<LinkRow, 'id'> & Pick<LinkMaker, 'maker_operator'>
+
 export const insertLink = (
   tx: Tx,
   row: LinkRow & LinkMaker & { hash: Uint8Array; expires_at: number },
@@ -158,8 +161,8 @@ export const findLink = (from: Reader, hash: Uint8Array) =>
 
 /** Deletes a valid link and returns it: of concurrent requests with one link, one gets it. */
 export const takeLink = (tx: Tx, hash: Uint8Array, now: number) =>
-  tx.get<LinkRow>(sql`DELETE FROM gh_console_links WHERE hash = ${hash} AND expires_at > ${now}
-    RETURNING id, operator`)
+  tx.get<UsedLink & Row>(sql`DELETE FROM gh_console_links
+    WHERE hash = ${hash} AND expires_at > ${now} RETURNING id, maker_operator`)
 
 export const deleteLinks = (tx: Tx, operator: string) =>
   tx.run(sql`DELETE FROM gh_console_links WHERE operator = ${operator}`)
@@ -172,22 +175,6 @@ export const listOperatorsCreatedBy = (from: Reader, operator: string, { limit }
   from.all<CreatedObject>(sql`SELECT o.id, o.email AS name, a.at
     FROM ${selectTargets('operator.create', operator)} AS a JOIN gh_operators o ON o.id = a.target
     WHERE o.disabled = 0 ORDER BY a.id DESC LIMIT ${limit}`)
-
-/** Lists live rows of a table, by the column that has the link an operator created. */
-const listOfLinks =
-  (table: string, link: string) =>
-  (from: Reader, operator: string, { now, limit }: CreatedReading) =>
-    from.all<CreatedObject>(sql`SELECT e.id, COALESCE(o.email, '') AS name, a.at
-      FROM ${selectTargets('operator.link', operator)} AS a
-      JOIN ${raw(table)} e ON e.${raw(link)} = a.target
-      LEFT JOIN gh_operators o ON o.id = e.operator
-      WHERE e.expires_at > ${now} ORDER BY a.id DESC LIMIT ${limit}`)
-
-/** Lists the links that an operator created and that were not used yet, the newest first. */
-export const listLinksCreatedBy = listOfLinks('gh_console_links', 'id')
-
-/** Lists the sessions of the console that links of an operator opened, the newest first. */
-export const listSessionsCreatedBy = listOfLinks('gh_console_sessions', 'link')
 
 export interface ConsoleSessionRow extends Row {
   readonly operator: string | null
@@ -225,6 +212,7 @@ export const insertSession = (
     | 'provider_tokens'
     | 'claims_read_at'
   > & {
+    readonly link_maker: string | null
     readonly address: string
     readonly hash: Uint8Array
     readonly created_at: number
@@ -313,6 +301,18 @@ export const takeSession = (tx: Tx, hash: Uint8Array) =>
   tx.get<Pick<ConsoleSessionRow, 'id' | 'operator' | 'link'>>(
     sql`DELETE FROM gh_console_sessions WHERE hash = ${hash} RETURNING id, operator, link`,
   )
+
+/** Lists the operators whose sessions links of an operator opened. */
+export const listOpenedBy = async (from: Reader, operator: string): Promise<string[]> =>
+  (
+    await from.all<Row & { readonly operator: string }>(sql`SELECT DISTINCT operator
+      FROM gh_console_sessions WHERE link_maker = ${operator} AND operator IS NOT NULL
+      ORDER BY operator`)
+  ).map((row) => row.operator)
+
+/** Deletes the sessions that links of an operator opened. */
+export const deleteSessionsOpenedBy = (tx: Tx, operator: string) =>
+  tx.run(sql`DELETE FROM gh_console_sessions WHERE link_maker = ${operator}`)
 
 export const deleteSessions = (tx: Tx, operator: string) =>
   tx.run(sql`DELETE FROM gh_console_sessions WHERE operator = ${operator}`)

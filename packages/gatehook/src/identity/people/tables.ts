@@ -211,11 +211,13 @@ export const consoleSessions: Table = {
   name: 'gh_console_sessions',
   row:
     'A session of the console. `provider_tokens`: with which the groups of its operator are read ' +
-    'again; `claims_read_at`: when they were read, `claims_claimed_at`: when a node began to.',
+    'again; `claims_read_at`: when they were read, `claims_claimed_at`: when a node began to. ' +
+    '`link_maker`: the operator who created the link.',
   columns: {
     hash: bytes.secret,
     operator: text.plain.orNull,
     link: text.plain.orNull,
+    link_maker: text.plain.orNull,
     created_at: int,
     expires_at: int,
     id: text.plain.or(''),

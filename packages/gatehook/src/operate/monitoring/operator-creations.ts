@@ -13,11 +13,7 @@ import {
 import { listClientsCreatedBy } from '../../identity/oauth/client-store.ts'
 import { listIssuersCreatedBy } from '../../identity/oauth/issuer-store.ts'
 import { operatorTable } from '../../identity/people/collection.ts'
-import {
-  listLinksCreatedBy,
-  listOperatorsCreatedBy,
-  listSessionsCreatedBy,
-} from '../../identity/people/operator-store.ts'
+import { listOperatorsCreatedBy } from '../../identity/people/operator-store.ts'
 import { listAdministratorsCreatedBy } from '../../identity/people/store.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { isoTime } from '../../kernel/time.ts'
@@ -45,8 +41,6 @@ const KINDS = {
   operator: listOperatorsCreatedBy,
   person: listAdministratorsCreatedBy,
   issuer: listIssuersCreatedBy,
-  link: listLinksCreatedBy,
-  session: listSessionsCreatedBy,
   webhook: listEndpointsCreatedBy,
 } as const satisfies Record<string, ListCreated>
 
@@ -60,14 +54,10 @@ export const createdCredential = b
       .oneOf(kinds)
       .describe(
         '`operator`: it signs in; `person`: one with the scope `admin`; `issuer`: its assertions ' +
-          'count; `link`, `session`: of the console, opened by its link; `webhook`: a ' +
-          'registration for a customer.',
+          'count; `webhook`: a registration for a customer.',
       ),
     id: b.text().example('key_01jdq8w9vgk7'),
-    name: b
-      .text()
-      .describe('The name; of a link or a session, the address of its operator.')
-      .example('Shop'),
+    name: b.text().example('Shop'),
     customer: b.text().nullable().example('cus_default'),
     mode: b.oneOf(['live', 'test']).nullable(),
     scopes: b.list(b.text()).example(['webhooks:read']),
@@ -83,8 +73,8 @@ export const creationsOperation = operation('GET /admin/operators/:id/credential
   id: 'list_operator_credentials',
   summary: 'List what an operator created that gives access still',
   description:
-    'Keys, clients, operators, persons with `admin`, trusted issuers, links to the console and ' +
-    'their sessions, webhooks of customers: at most 500 of each, the newest.',
+    'Keys, clients, operators, persons with `admin`, trusted issuers, webhooks of customers: at ' +
+    'most 500 of each, the newest. Links, and sessions that they opened, end with the operator.',
   output: b
     .object({ data: b.list(createdCredential).describe('The credentials.') })
     .named('OperatorCreations'),

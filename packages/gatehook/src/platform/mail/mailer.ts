@@ -16,13 +16,15 @@ export interface AddressedMail extends MailContent {
 
 /**
  * Writes a mail from its payload, in a transaction that stores the hash of its token. Undefined: no
- * mail is due, for example because the account does not exist.
+ * mail is due, for example because the account does not exist. `maker`: the administrator who
+ * caused it; undefined: none did.
  */
 type MailTemplate = (
   tx: Tx,
   // biome-ignore lint/suspicious/noExplicitAny: each kind of mail has a payload of its own
   payload: any,
   nowMs: number,
+  maker: StoredPrincipal | undefined,
 ) => Promise<AddressedMail | undefined>
 
 export type MailTemplates = Readonly<Record<string, MailTemplate>>
@@ -67,7 +69,7 @@ export function createMailer(deps: MailerDeps): Mailer {
     const { maker, ...payload } = JSON.parse(attempt.input) as { maker?: StoredPrincipal }
     const mail = await db.write(async (tx) => {
       if (maker && !(await mayStillMail(tx, maker))) return undefined
-      return template(tx, payload, clock.now())
+      return template(tx, payload, clock.now(), maker)
     })
     if (!mail) return
     const message = { id: messageIdOf(attempt.id), from, ...mail }

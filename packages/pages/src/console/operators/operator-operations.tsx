@@ -82,7 +82,7 @@ const ResetFactor = confirmation<OperatorRow>((row) => ({
   text: 'For a lost device. The sessions end, and the next sign-in enrols another second factor.',
 }))
 
-type Kind = 'key' | 'client' | 'operator' | 'person' | 'issuer' | 'link' | 'session' | 'webhook'
+type Kind = 'key' | 'client' | 'operator' | 'person' | 'issuer' | 'webhook'
 
 interface Credential {
   readonly kind: Kind
@@ -96,7 +96,6 @@ const PAGES: Partial<Record<Kind, string>> = {
   client: 'clients',
   issuer: 'issuers',
   operator: 'operators',
-  session: 'operators',
   webhook: 'webhooks',
 }
 
