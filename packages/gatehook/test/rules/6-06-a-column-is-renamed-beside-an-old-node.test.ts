@@ -49,8 +49,10 @@ const after = (migrations: readonly MigrationOptions[], retired: readonly string
     ],
   })
 
+const NO_INDEXES = { sqlite: [], postgres: [] }
+
 const onlineRename = (column: RenamedColumn) =>
-  renameMigrations([{ table: 'people', columns: [column], indexes: [] }], 1)[0]!
+  renameMigrations([{ table: 'people', columns: [column], indexes: NO_INDEXES }], 1)[0]!
 
 const recipe = onlineRename({
   old: 'name',
@@ -129,8 +131,8 @@ test('the recipes of several tables have all numbers from the next one', () => {
   ]
   const recipes = renameMigrations(
     [
-      { table: 'people', columns, indexes: [] },
-      { table: 'pets', columns: columns.slice(1), indexes: [] },
+      { table: 'people', columns, indexes: NO_INDEXES },
+      { table: 'pets', columns: columns.slice(1), indexes: NO_INDEXES },
     ],
     4,
   )

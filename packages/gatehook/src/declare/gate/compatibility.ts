@@ -2,8 +2,9 @@
  * Compares a declaration with the lock: breaks and additions of each version, and the `.before()`
  * of renamed fields. Pure; the command `gatehook check` prints the result.
  */
+import type { DatabaseName } from '../../platform/storage/expressions.ts'
 import type { ResourceDefinition } from '../resources/resource.ts'
-import { indexesOf, storedColumns } from '../resources/table.ts'
+import { indexesOf, storedColumns, storedIndex } from '../resources/table.ts'
 import { diffDocuments } from './document-diff.ts'
 import { compareEvents } from './event-diff.ts'
 import { breakFinding, type OperationFinding, type PartChange } from './finding.ts'
@@ -123,9 +124,12 @@ export function remedyFor(
   )
   const renames = stubs.flatMap(({ resource, columns }) => {
     const definition = resources.find(({ name }) => name === resource)!
-    const stored = new Set(storedColumns(definition.fields).map(([name]) => name))
-    const renamed = columns.filter(({ now }) => stored.has(now))
-    const rename = { table: resource, columns: renamed, indexes: indexesOf(definition) }
+    const names = new Set(storedColumns(definition.fields).map(([name]) => name))
+    const renamed = columns.filter(({ now }) => names.has(now))
+    const stored = (database: DatabaseName) =>
+      indexesOf(definition).map((index) => storedIndex(index, definition, database))
+    const indexes = { sqlite: stored('sqlite'), postgres: stored('postgres') }
+    const rename = { table: resource, columns: renamed, indexes }
     return renamed.length > 0 ? [rename] : []
   })
   return { version, fresh, base, stubs, migrations: renameMigrations(renames, next) }

@@ -4,6 +4,8 @@
  * both columns until the last of these nodes has ended. SQLite has one node, which renames the
  * columns. Pure.
  */
+
+import type { DatabaseName } from '../../platform/storage/expressions.ts'
 import { foldedColumn } from '../../protocol/fields/folding.ts'
 import { fieldKindOf } from '../../protocol/fields/kinds/table.ts'
 import { columnType } from '../resources/column-types.ts'
@@ -19,8 +21,8 @@ export interface RenamedColumn {
 export interface TableRename {
   readonly table: string
   readonly columns: readonly RenamedColumn[]
-  /** The indexes of the table, as declared now. */
-  readonly indexes: readonly TableIndex[]
+  /** The indexes of the table, as declared now and stored by each database. */
+  readonly indexes: Readonly<Record<DatabaseName, readonly TableIndex[]>>
 }
 
 export interface RenameMigrations {
@@ -89,10 +91,10 @@ interface RenamedIndex {
 }
 
 /** Returns the indexes of renamed columns with their former names. */
-function renamedIndexes(rename: TableRename): RenamedIndex[] {
+function renamedIndexes(rename: TableRename, indexes: readonly TableIndex[]): RenamedIndex[] {
   const columns = columnsOf(rename)
   const oldOf = (name: string) => columns.find(({ now }) => now === name)?.old ?? name
-  return rename.indexes
+  return indexes
     .map((index) => ({ index, old: nameOfIndex(rename.table, index, oldOf) }))
     .filter(({ index, old }) => index.name !== old)
 }
@@ -100,14 +102,14 @@ function renamedIndexes(rename: TableRename): RenamedIndex[] {
 /** The migration while no node runs. SQLite has no name of an index that changes. */
 function renameStep(rename: TableRename): RenameStep {
   const { table } = rename
-  const indexes = renamedIndexes(rename)
+  const ofSqlite = renamedIndexes(rename, rename.indexes.sqlite)
   const columns = columnsOf(rename).map(
     ({ old, now }) => `ALTER TABLE ${table} RENAME COLUMN ${old} TO ${now}`,
   )
-  const dropped = indexes.map(({ old }) => `DROP INDEX IF EXISTS ${old}`)
-  const unique = indexes.filter(({ index }) => index.unique)
+  const dropped = ofSqlite.map(({ old }) => `DROP INDEX IF EXISTS ${old}`)
+  const unique = ofSqlite.filter(({ index }) => index.unique)
   const created = unique.map(({ index }) => createIndex(table, index))
-  const renamed = indexes.map(
+  const renamed = renamedIndexes(rename, rename.indexes.postgres).map(
     ({ index, old }) => `ALTER INDEX IF EXISTS ${old} RENAME TO ${index.name}`,
   )
   return {
@@ -147,7 +149,7 @@ function onlineSteps(rename: TableRename): { expand: RenameStep[]; contract: Ren
       ? []
       : `ALTER TABLE ${table} ADD FOREIGN KEY (scope, ${now}) REFERENCES ${target} (scope, id)`,
   )
-  const unique = renamedIndexes(rename).filter(({ index }) => index.unique)
+  const unique = renamedIndexes(rename, rename.indexes.postgres).filter(({ index }) => index.unique)
   const drops = columns.map(({ old }) => `DROP COLUMN ${old}`).join(', ')
   const [contract] = later(
     `${olds} ${are} dropped`,

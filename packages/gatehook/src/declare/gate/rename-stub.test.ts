@@ -7,6 +7,7 @@ import { f } from '../../protocol/fields/f.ts'
 import type { AnyField } from '../../protocol/fields/fields.ts'
 import { resource } from '../resources/resource.ts'
 import { service } from '../resources/service.ts'
+import { createIndex, indexesOf, storedIndex } from '../resources/table.ts'
 import { fieldCode } from './field-code.ts'
 import { lockOf } from './lock.ts'
 
@@ -49,7 +50,7 @@ const resourceOf = (name: string, fields: Record<string, AnyField>) =>
     events: [],
   })
 
-const serviceOf = (resources: ReturnType<typeof resourceOf>[]) =>
+const serviceOf = (resources: Parameters<typeof service>[0]['resources']) =>
   service({ name: 'kinds', versions: { v1: { released: '2026-01-01' } }, resources }).definition
 
 interface Case {
@@ -132,4 +133,36 @@ test('a renamed field keeps its stub beside a change that needs a decision', () 
   assert.deepEqual(mend!.stubs[0]!.renamed, { a: 'c' })
   const sentences = remaining.flatMap(({ breaks }) => breaks.map(({ sentence }) => sentence))
   assert.ok(sentences.length > 0 && sentences.every((sentence) => /"-?b"/.test(sentence)))
+})
+
+test('a renamed field has the unique index that a new table has', () => {
+  for (const softDelete of [false, true]) {
+    const meters = (field: string) =>
+      resource('meters', {
+        fields: { id: f.id(), site: f.int(), [field]: f.string().max(20) },
+        list: { filter: [], sort: [] },
+        access: { read: 'r', create: 'w', update: 'w', delete: 'w' },
+        events: [],
+        unique: [['site', field]],
+        ...(softDelete && { softDelete }),
+      })
+    const lock = lockOf(promisesOf(serviceOf([meters('no')])))
+    const now = serviceOf([meters('serial')])
+    const [recipe] = check(now, lock).mend!.migrations
+    for (const database of ['sqlite', 'postgres'] as const) {
+      const [index] = indexesOf(now.resources[0]!)
+        .filter(({ unique }) => unique)
+        .map((declared) => storedIndex(declared, now.resources[0]!, database))
+      const statement = createIndex('meters', index!)
+      const ends = softDelete && database === 'sqlite'
+      assert.ok(statement.endsWith(ends ? 'site, serial, scope)' : '(scope, site, serial)'))
+      const ofDatabase = (code: string) =>
+        code
+          .split(/^ {2}(?=sqlite|postgres)/m)
+          .filter((part) => part.startsWith(database))
+          .join('')
+      assert.ok(ofDatabase(recipe!.expand).includes(`${statement}`), recipe!.expand)
+      assert.ok(!ofDatabase(recipe!.expand).replaceAll(statement, '').includes('UNIQUE'))
+    }
+  }
 })
