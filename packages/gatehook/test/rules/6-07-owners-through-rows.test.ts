@@ -129,6 +129,39 @@ eachService(
 )
 
 eachService(
+  'a person learns which id the field of the owner needs',
+  async (service) => {
+    const [ada, bob] = [await personOf(service, 'ada'), await personOf(service, 'bob')]
+    const cart = await createRow(ada, 'carts', { member_id: ada.id })
+    const foreign = await createRow(bob, 'carts', { member_id: bob.id })
+    const own = 'must be your own id'
+    const ofRow = (target: string) => `must be the id of a row of ${target} that belongs to you`
+    const mistakes: [path: string, body: object, ...mistake: string[]][] = [
+      ['carts', { member_id: bob.id }, '/member_id', 'not_found', own],
+      ['items', { cart_id: foreign, title: 'x' }, '/cart_id', 'not_found', ofRow('carts')],
+      ['remarks', { text: 'x' }, '/item_id', 'required', ofRow('items')],
+      ['remarks', { text: 'x', item_id: null }, '/item_id', 'required', ofRow('items')],
+      [
+        'carts',
+        { member_id: ada.id, shelf_id: 999 },
+        '/shelf_id',
+        'not_found',
+        'is not the id of a row of shelves',
+      ],
+    ]
+    for (const [path, body, pointer, code, message] of mistakes) {
+      const reply = await ada.post(`/api/v2/${path}`, body)
+      assert.equal(reply.status, 422, reply.text)
+      assert.deepEqual(reply.body.errors, [{ pointer, code, message }])
+    }
+    assert.equal((await ada.patch(`/api/v2/carts/${cart}`, { member_id: bob.id })).status, 422)
+    // A caller for the customer names any person, or none.
+    await createRow(service, 'remarks', { text: 'x' })
+  },
+  SHOP,
+)
+
+eachService(
   'rows without an owner are closed to persons, unless the declaration opens them',
   async (service) => {
     const ada = await personOf(service, 'ada')

@@ -10,7 +10,7 @@ import { fieldFailure } from '../../protocol/fields/body.ts'
 import { ERRORS_MAX } from '../../protocol/fields/object-reader.ts'
 import { listInputs } from './computed.ts'
 import { idsInside, innerReferencesOf } from './inner-references.ts'
-import { owningField, type RowReach } from './ownership.ts'
+import { ownerField, owningField, type RowReach } from './ownership.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import type { RowStore } from './store.ts'
 import { uniqueName, uniqueTuples } from './table.ts'
@@ -42,6 +42,14 @@ export interface RowChecks {
   checkUnique<T>(change: () => Promise<T>): Promise<T>
 }
 
+const foreignMessage = (target: string) => `is not the id of a row of ${target}`
+
+/** The mistake of a person in the field that leads to the owner. */
+const ownMessage = (definition: ResourceDefinition, target: string): string =>
+  ownerField(definition) === undefined
+    ? `must be the id of a row of ${target} that belongs to you`
+    : 'must be your own id'
+
 /** @param storeOf returns the rows of a resource by name */
 export function createRowChecks(
   definition: ResourceDefinition,
@@ -61,8 +69,9 @@ export function createRowChecks(
       if (id === undefined || (id === null && !isLimited)) return
       const reach = isLimited ? { scope, owner } : refersTo ? refersTo(target!) : wholeScope
       if (id !== null && reach && (await storeOf(target!).hold(tx, reach, id))) return
-      const message = `is not the id of a row of ${target}`
-      throw validationFailure([{ pointer: `/${field}`, code: 'not_found', message }])
+      const message = isLimited ? ownMessage(definition, target!) : foreignMessage(target!)
+      const code = id === null ? 'required' : 'not_found'
+      throw validationFailure([{ pointer: `/${field}`, code, message }])
     }
     await runTogether(tx, ...references.map((reference) => () => check(reference)))
   }
@@ -131,7 +140,7 @@ function innerCheck(
       const existing = reach ? await storeOf(target)[method](tx, reach, [...ids.keys()]) : new Set()
       for (const [id, pointers] of ids) {
         if (existing.has(id)) continue
-        const message = `is not the id of a row of ${target}`
+        const message = foreignMessage(target)
         for (const pointer of pointers) {
           errors.push({ pointer: `/${field}${pointer}`, code: 'not_found', message })
         }
