@@ -7,10 +7,10 @@
 import type { FieldError } from '../../kernel/failure.ts'
 import { declareOr } from '../../protocol/fields/declaration-mistakes.ts'
 import type {
-  CreateOf,
   FieldSpec,
   Fields,
   Flat,
+  NewValuesOf,
   ReadOnlyName,
   RowOf,
 } from '../../protocol/fields/fields.ts'
@@ -53,6 +53,7 @@ import type {
 import type { RetiredColumns } from './retired-columns.ts'
 import { createFieldCheck, createNamedCheck } from './row-rules.ts'
 import type { Rule, RuleDefinition, RuleOperation, RuleOptions } from './rule.ts'
+import { addInnerDefaults } from './sample-defaults.ts'
 import { type SignInDefinition, type SignInOptions, toSignInDefinition } from './sign-in.ts'
 import type { DeletedFields } from './soft-deletion.ts'
 
@@ -226,12 +227,12 @@ export class Resource<F extends Fields, S = RowOf<F>, W extends ResourceWords = 
     })
   }
 
-  /** Sets the n-th sample row, for seeds and docs. The engine adds references. */
-  sample(createRow: (n: number) => Partial<CreateOf<F>>): Resource<F, S, W> {
+  /** Sets the n-th sample row, for seeds and docs. The engine adds references and defaults. */
+  sample(createRow: (n: number) => Partial<NewValuesOf<F>>): Resource<F, S, W> {
     return this.#with((definition) => {
       checkFunction(definition, '.sample()', createRow)
       checkFirst(definition, '.sample()', definition.sample)
-      return { sample: createRow as ResourceDefinition['sample'] }
+      return { sample: (n) => addInnerDefaults<AnyRow>(definition.fields, createRow(n)) }
     })
   }
 

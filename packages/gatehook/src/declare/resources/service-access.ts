@@ -1,6 +1,13 @@
 /** The access of own code to rows, events and SQL. Contains types only. */
 
-import type { CreateOf, Field, Fields, RowOf, WritableOf } from '../../protocol/fields/fields.ts'
+import type {
+  CreateOf,
+  Field,
+  Fields,
+  NewValuesOf,
+  RowOf,
+  WritableOf,
+} from '../../protocol/fields/fields.ts'
 import type { FieldWrite } from '../../protocol/fields/spec.ts'
 import type { ListOperator, ValueOperator } from '../../protocol/lists/filter.ts'
 import type { ActionCreateOf, ActionInput } from './action.ts'
@@ -113,7 +120,7 @@ export interface ServiceTx extends ServiceReader {
    */
   create<F extends Fields>(
     resource: ResourceOf<F>,
-    values: CreateOf<F> & Partial<WritableOf<F>>,
+    values: NewValuesOf<F> & Partial<Omit<WritableOf<F>, keyof NewValuesOf<F>>>,
   ): Promise<RowOf<F>>
   /**
    * Updates a row. Throws `not_found`. A field `status` to which an action leads changes by `act`

@@ -269,6 +269,27 @@ export type CreateOf<F extends Fields> = Flat<
   }
 >
 
+/** The values inside a value without the members that have defaults. */
+type ShortValue<X> = 0 extends 1 & X
+  ? never
+  : X extends Marked<infer _, infer Y>
+    ? ShortValue<Y>
+    : X extends ObjectJson<infer M extends Fields>
+      ? NewValuesOf<M>
+      : X extends readonly (infer I)[]
+        ? [ShortValue<I>] extends [never]
+          ? never
+          : readonly ShortValue<I>[]
+        : never
+type NewValue<F> = FieldValue<F> | ShortValue<JsonValue<F>>
+
+/** The values from which own code creates a row: the engine adds defaults, also inside values. */
+export type NewValuesOf<F extends Fields> = Flat<
+  { readonly [K in NamesWith<F, 'required'>]: NewValue<F[K]> } & {
+    readonly [K in NamesWith<F, 'optional'>]?: NewValue<F[K]>
+  }
+>
+
 /** The body that changes a row. */
 export type PatchOf<F extends Fields> = Flat<{
   [K in NamesWith<F, 'required' | 'optional'>]?: FieldValue<F[K]>
