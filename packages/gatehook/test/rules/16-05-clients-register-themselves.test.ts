@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { databases } from '../../../../test/rig/databases.ts'
-import { purgeUnusedClients } from '../../src/identity/oauth/client-registration.ts'
+import { makeSpace, purgeUnusedClients } from '../../src/identity/oauth/client-registration.ts'
 import { deleteNeverUsed, recordUse } from '../../src/identity/oauth/client-store.ts'
-import type { Database, Statement } from '../../src/platform/storage/database.ts'
+import type { Database, Statement, Tx } from '../../src/platform/storage/database.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { signIn } from '../oauth/document-host.ts'
 import {
@@ -240,6 +240,28 @@ test('of 10,000 open clients the oldest that was never used makes space', async 
   const statusOf = async (id: string) => (await admin.get(`/admin/clients/${id}`)).status
   const statuses = [await statusOf(used), await statusOf(unused), await statusOf(newest)]
   assert.deepEqual(statuses, [200, 404, 200])
+  const countClients = async () =>
+    (await app.db.arrays(sql`SELECT client_id FROM gh_clients`)).length
+  const count = await countClients()
+  // Another registration evicts the same client first.
+  let isTaken = false
+  await app.db.write((tx) => {
+    const lock = async (statement: Statement) => {
+      const row = await tx.lock(statement)
+      if (isTaken) return row
+      isTaken = true
+      assert.ok(await deleteNeverUsed(tx, String(row!.client_id)))
+      return undefined
+    }
+    const later = {
+      lock: lock as Tx['lock'],
+      get: tx.get.bind(tx),
+      run: tx.run.bind(tx),
+    } as Tx
+    return makeSpace(later, undefined)
+  })
+  // The other one, whose client is not counted here, left space for its own.
+  assert.deepEqual([isTaken, count - (await countClients())], [true, 2])
 })
 
 test('an address registers 10 clients an hour; unused ones end after 90 days', async (t) => {

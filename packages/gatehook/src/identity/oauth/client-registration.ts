@@ -194,14 +194,20 @@ function readMetadata(body: unknown) {
   }
 }
 
+/** Other registrations, or its first use, may take the oldest client in between. */
+const EVICTIONS_MAX = 10
+
 /** Evicts the oldest unused client where everyone may register one. Throws 409 `limit_reached`. */
-async function makeSpace(tx: Tx, owner: Principal | undefined): Promise<void> {
+export async function makeSpace(tx: Tx, owner: Principal | undefined): Promise<void> {
   if (owner) {
     if ((await store.countClients(tx, owner.scope)) < MAX_CLIENTS_PER_CUSTOMER_AND_MODE) return
   } else {
     if ((await store.countRegistered(tx)) < MAX_OPEN_CLIENTS) return
-    const oldest = await store.findOldestUnused(tx)
-    if (oldest && (await store.deleteNeverUsed(tx, oldest.client_id))) return
+    for (let attempt = 0; attempt < EVICTIONS_MAX; attempt++) {
+      const oldest = await store.findOldestUnused(tx)
+      if (!oldest) break
+      if (await store.deleteNeverUsed(tx, oldest.client_id)) return
+    }
   }
   throw new Failure('limit_reached', 'No further client can be registered.')
 }
