@@ -39,11 +39,11 @@ const customer = async (name: string): Promise<string> =>
   (await stage.json('POST', '/admin/customers', { name })).id
 
 /** Returns the path of a new link. */
-async function link(id: string): Promise<string> {
+async function link(id: string, can = [...CAN, ...RESOURCES]): Promise<string> {
   const body = {
     customer: id,
     mode: 'live',
-    can: [...CAN, ...RESOURCES],
+    can,
     email: 'ines@shop.example',
   }
   const { url } = await stage.json('POST', '/admin/portal-links', body)
@@ -105,6 +105,19 @@ for (const viewport of [WIDE, NARROW]) {
     await page.getByRole('button', { name: 'Revoke', exact: true }).click()
     await page.getByText('No keys yet').waitFor()
     assert.equal((await stage.call('GET', '/api/v2/orders', undefined, secret)).status, 403)
+  })
+
+  test(`a key with more scopes than the session is revoked only [${at}]`, async (t) => {
+    const shop = await customer('Shop')
+    await key(shop)
+    const narrow = { name: 'Narrow', customer: shop, mode: 'live', scopes: ['keys:read'] }
+    await stage.json('POST', '/admin/keys', narrow)
+    const page = await stage.open(t, { viewport })
+    await openPortal(page, await link(shop, CAN))
+    const actions = (name: string) => page.getByRole('button', { name, exact: true }).count()
+    await page.getByRole('button', { name: 'Revoke Backend', exact: true }).waitFor()
+    assert.deepEqual([await actions('Roll Backend'), await actions('Roll Narrow')], [0, 1])
+    assert.equal(await actions('Revoke Narrow'), 1)
   })
 
   test(`a failed delivery is found and sent again [${at}]`, async (t) => {

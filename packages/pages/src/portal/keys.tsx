@@ -103,6 +103,10 @@ interface KeyTableProps {
 
 const columns = columnsOf<Key>('PortalApiKey')
 
+/** The new secret carries every scope of the key, which the session must grant. */
+const isRollable = ({ scopes }: Key): boolean =>
+  scopes.every((scope) => session.value!.key_scopes.includes(scope))
+
 const KeyTable = ({ keys, isWritable, onOpen }: KeyTableProps) => (
   <Table
     caption="Keys"
@@ -117,14 +121,16 @@ const KeyTable = ({ keys, isWritable, onOpen }: KeyTableProps) => (
         cell: (key) =>
           isWritable && (
             <>
-              <Button
-                size="tiny"
-                kind="quiet"
-                label={`Roll ${key.name}`}
-                onClick={() => onOpen({ kind: 'roll', key })}
-              >
-                Roll…
-              </Button>{' '}
+              {isRollable(key) && (
+                <Button
+                  size="tiny"
+                  kind="quiet"
+                  label={`Roll ${key.name}`}
+                  onClick={() => onOpen({ kind: 'roll', key })}
+                >
+                  Roll…
+                </Button>
+              )}{' '}
               <Button
                 size="tiny"
                 kind="quiet"
