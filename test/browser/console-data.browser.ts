@@ -31,6 +31,26 @@ async function typeFilter(page: Page, text: string): Promise<void> {
   await page.keyboard.press('Enter')
 }
 
+test('long texts and references leave the table in the window', async (t) => {
+  const name = 'An author whose name has many words, and who signs with all of them'
+  const { id } = await stage.json('POST', `${API}/authors`, { name })
+  const note = 'A remark that nobody reads in a list. '.repeat(9).trim()
+  const book = await createBook('Long', 7, { author_id: id, note })
+  const page = await stage.signedIn(t)
+  for (const { width, height } of [WIDE, { width: 1620, height: 900 }]) {
+    await page.setViewportSize({ width, height })
+    await page.goto(url(`books?${scope}`))
+    await firstRow(page).getByText('Long', { exact: true }).waitFor()
+    await firstRow(page).getByText(name).last().waitFor()
+    const [content, visible] = await page
+      .getByRole('group', { name: 'books' })
+      .evaluate((element) => [element.scrollWidth, element.clientWidth])
+    assert.ok(content! <= visible!, `${content} px in ${visible} px`)
+  }
+  await stage.call('DELETE', `${API}/books/${book.id}`)
+  await stage.call('DELETE', `${API}/authors/${id}`)
+})
+
 test('a list is filtered, sorted, counted and paged, and its URL repeats the view', async (t) => {
   const page = await stage.signedIn(t)
   await page.goto(url(`books?${scope}`))

@@ -62,7 +62,7 @@ export function columnsOf(resource: Resource, nameOf: NameOfReference): readonly
       isSortable: sort.includes(name),
       ...(priority && { priority }),
       ...(field.input.amount && { align: 'end' as const }),
-      ...(name === main ? { isMain: true } : { class: 'nowrap' }),
+      ...(name === main ? { isMain: true } : { class: 'nowrap cut' }),
     }
     if (name !== 'id') {
       return { ...shared, cell: (row) => <Cell {...{ field, row, nameOf }} /> }
