@@ -3,7 +3,7 @@
 import type { RowId } from '../../kernel/row-id.ts'
 import { budgetOf, bytesOfValues } from '../../platform/storage/change-budget.ts'
 import type { Reader, Statement, Tx, Value } from '../../platform/storage/database.ts'
-import { requireOne } from '../../platform/storage/discarded-rows.ts'
+import { runOne } from '../../platform/storage/discarded-rows.ts'
 import type { DatabaseName } from '../../platform/storage/expressions.ts'
 import {
   createStatementCache,
@@ -121,7 +121,7 @@ export function createRowStore(
       budgetOf(tx).charge({ bytes: bytesOfValues(values) })
       const statement = insert([scope, ...values])
       if (hasIntegerIds) return compute(() => tx.insert(statement))
-      await compute(() => tx.run(statement)).then(requireOne)
+      await compute(() => runOne(tx, statement))
       return row.id as string
     },
     async update(tx, scope, id, changed) {
@@ -132,11 +132,11 @@ export function createRowStore(
       })
       const values = cellsOf(written, changed)
       budgetOf(tx).charge({ rows: 1, bytes: bytesOfValues(values) })
-      await compute(() => tx.run(statement([...values, scope, id]))).then(requireOne)
+      await compute(() => runOne(tx, statement([...values, scope, id])))
     },
     async remove(tx, scope, id) {
       budgetOf(tx).charge({ rows: 1 })
-      await tx.run(remove([scope, id])).then(requireOne)
+      await runOne(tx, remove([scope, id]))
     },
     async lockDeleted(tx, { owner, scope }, id) {
       if (!softDeletion) return undefined

@@ -1,6 +1,6 @@
 /** SQL of customers and keys. */
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
-import { requireOne } from '../../platform/storage/discarded-rows.ts'
+import { runOne } from '../../platform/storage/discarded-rows.ts'
 import { assignments, insertInto, raw, sql } from '../../platform/storage/sql.ts'
 import { INSTALLATION_SCOPES } from './administration.ts'
 import { selectOfCustomer } from './customer-reader.ts'
@@ -62,11 +62,12 @@ export const updateCustomer = (
   tx: Tx,
   row: Pick<CustomerRow, 'id' | 'name' | 'contact_email' | 'external_id' | 'suspended' | 'limits'>,
 ) =>
-  tx
-    .run(sql`UPDATE gh_customers SET name = ${row.name},
+  runOne(
+    tx,
+    sql`UPDATE gh_customers SET name = ${row.name},
     contact_email = ${row.contact_email}, external_id = ${row.external_id},
-    suspended = ${row.suspended}, limits = ${row.limits} WHERE id = ${row.id}`)
-    .then(requireOne)
+    suspended = ${row.suspended}, limits = ${row.limits} WHERE id = ${row.id}`,
+  )
 
 interface DeletionRow extends Row {
   readonly no: number
@@ -82,9 +83,10 @@ export const lockDeletion = (tx: Tx, id: string) =>
 
 /** Ends the credentials of a customer, whose rows a job then deletes. */
 export const beginDeletion = (tx: Tx, no: number, now: number) =>
-  tx
-    .run(sql`UPDATE gh_customers SET deleting_since = ${now}, deleted_rows = 0 WHERE no = ${no}`)
-    .then(requireOne)
+  runOne(
+    tx,
+    sql`UPDATE gh_customers SET deleting_since = ${now}, deleted_rows = 0 WHERE no = ${no}`,
+  )
 
 /** Adds to the count of deleted rows, with the next statement of the transaction. */
 export const countDeleted = (tx: Tx, no: number, rows: number): void =>
@@ -116,24 +118,24 @@ export async function lockKey(tx: Tx, id: string): Promise<KeyRow | undefined> {
 export const insertKey = (tx: Tx, row: KeyRow) => tx.run(insertInto('gh_api_keys', row))
 
 export const setHint = (tx: Tx, { scope, id }: KeyPlace, hint: string) =>
-  tx
-    .run(sql`UPDATE gh_api_keys SET hint = ${hint} WHERE scope = ${scope} AND id = ${id}`)
-    .then(requireOne)
+  runOne(tx, sql`UPDATE gh_api_keys SET hint = ${hint} WHERE scope = ${scope} AND id = ${id}`)
 
 /** Stores cells of the settings of a key, of which there may be none. */
 export async function updateKey(tx: Tx, { scope, id }: KeyPlace, cells: Row): Promise<void> {
   if (Object.keys(cells).length === 0) return
-  await tx
-    .run(sql`UPDATE gh_api_keys SET ${assignments(cells)}
-    WHERE scope = ${scope} AND id = ${id}`)
-    .then(requireOne)
+  await runOne(
+    tx,
+    sql`UPDATE gh_api_keys SET ${assignments(cells)}
+    WHERE scope = ${scope} AND id = ${id}`,
+  )
 }
 
 export const markRevoked = (tx: Tx, { scope, id }: KeyPlace, now: number) =>
-  tx
-    .run(sql`UPDATE gh_api_keys SET revoked_at = ${now}
-    WHERE scope = ${scope} AND id = ${id} AND revoked_at IS NULL`)
-    .then(requireOne)
+  runOne(
+    tx,
+    sql`UPDATE gh_api_keys SET revoked_at = ${now}
+    WHERE scope = ${scope} AND id = ${id} AND revoked_at IS NULL`,
+  )
 
 /** Stores the time of a use, unless another node has stored one after `beforeMs`. */
 export const updateLastUse = (tx: Tx, { scope, id }: KeyPlace, now: number, beforeMs: number) =>

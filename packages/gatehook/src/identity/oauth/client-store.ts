@@ -3,7 +3,7 @@
 import { selectTargets } from '../../history/audit/reader.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
-import { requireOne } from '../../platform/storage/discarded-rows.ts'
+import { runOne } from '../../platform/storage/discarded-rows.ts'
 import {
   insertInto,
   join,
@@ -228,22 +228,24 @@ export function keysOf({
 }
 
 export const updateClient = (tx: Tx, row: ClientRow) =>
-  tx
-    .run(sql`UPDATE gh_clients SET name = ${row.name}, redirect_uris = ${row.redirect_uris},
+  runOne(
+    tx,
+    sql`UPDATE gh_clients SET name = ${row.name}, redirect_uris = ${row.redirect_uris},
     scopes = ${row.scopes}, grant_types = ${row.grant_types}, jwks = ${row.jwks},
     jwks_uri = ${row.jwks_uri},
     require_client_auth_on_refresh = ${row.require_client_auth_on_refresh},
     first_party = ${row.first_party},
     id_token_signed_response_alg = ${row.id_token_signed_response_alg}, blocked = ${row.blocked}
-    WHERE client_id = ${row.client_id}`)
-    .then(requireOne)
+    WHERE client_id = ${row.client_id}`,
+  )
 
 /** Marks a client as deleted. Its row stays, so that its id is never reused. */
 export const markClientDeleted = (tx: Tx, id: string, now: number) =>
-  tx
-    .run(sql`UPDATE gh_clients SET deleted_at = ${now}
-    WHERE client_id = ${id} AND deleted_at IS NULL`)
-    .then(requireOne)
+  runOne(
+    tx,
+    sql`UPDATE gh_clients SET deleted_at = ${now}
+    WHERE client_id = ${id} AND deleted_at IS NULL`,
+  )
 
 interface ClientSecretRow extends Row {
   readonly hash: Uint8Array

@@ -5,7 +5,7 @@ import { createLookupCache } from '../../kernel/lookup-cache.ts'
 import type { Mode, Scope } from '../../kernel/principal.ts'
 import type { CustomerPlace } from '../../platform/storage/customer-rows.ts'
 import type { Database, Reader, Row, Tx } from '../../platform/storage/database.ts'
-import { requireOne } from '../../platform/storage/discarded-rows.ts'
+import { runOne } from '../../platform/storage/discarded-rows.ts'
 import { insertInto, join, prepareStatement, sql } from '../../platform/storage/sql.ts'
 import type { CreatedObject, CreatedReading } from '../access/key-reader.ts'
 import type { ClientPermissions } from '../tokens/api.ts'
@@ -61,14 +61,15 @@ export const findRule = async (from: Reader, issuer: string, rule: string) =>
 export const insertIssuer = (tx: Tx, row: IssuerRow) => tx.run(insertInto('gh_issuers', row))
 
 export const updateIssuer = (tx: Tx, row: IssuerRow) =>
-  tx
-    .run(sql`UPDATE gh_issuers SET jwks = ${row.jwks}, jwks_uri = ${row.jwks_uri},
-    reuse = ${row.reuse}, owners = ${row.owners} WHERE id = ${row.id}`)
-    .then(requireOne)
+  runOne(
+    tx,
+    sql`UPDATE gh_issuers SET jwks = ${row.jwks}, jwks_uri = ${row.jwks_uri},
+    reuse = ${row.reuse}, owners = ${row.owners} WHERE id = ${row.id}`,
+  )
 
 export async function deleteIssuerRow(tx: Tx, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM gh_issuer_rules WHERE issuer_id = ${id}`)
-  await tx.run(sql`DELETE FROM gh_issuers WHERE id = ${id}`).then(requireOne)
+  await runOne(tx, sql`DELETE FROM gh_issuers WHERE id = ${id}`)
 }
 
 /** Lists the issuers that an operator created, the newest first. */

@@ -3,7 +3,7 @@
 import { selectTargets } from '../../history/audit/reader.ts'
 import type { Role } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
-import { requireOne } from '../../platform/storage/discarded-rows.ts'
+import { runOne } from '../../platform/storage/discarded-rows.ts'
 import { insertInto, sql } from '../../platform/storage/sql.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import { selectCustomerNo } from '../access/customer-reader.ts'
@@ -53,10 +53,11 @@ export const updateIdentity = (
   tx: Tx,
   { id, email, folded, role }: Pick<OperatorRow, 'id' | 'email' | 'folded' | 'role'>,
 ) =>
-  tx
-    .run(sql`UPDATE gh_operators SET email = ${email}, folded = ${folded}, role = ${role},
-    in_group = 1 WHERE id = ${id}`)
-    .then(requireOne)
+  runOne(
+    tx,
+    sql`UPDATE gh_operators SET email = ${email}, folded = ${folded}, role = ${role},
+    in_group = 1 WHERE id = ${id}`,
+  )
 
 export const leaveGroups = (tx: Tx, id: string) =>
   tx.run(sql`UPDATE gh_operators SET in_group = 0 WHERE id = ${id}`)
@@ -91,10 +92,11 @@ export const updateOperator = (
   tx: Tx,
   { id, password, role, disabled }: Pick<OperatorRow, 'id' | 'password' | 'role' | 'disabled'>,
 ) =>
-  tx
-    .run(sql`UPDATE gh_operators SET password = ${password}, role = ${role},
-    disabled = ${disabled} WHERE id = ${id}`)
-    .then(requireOne)
+  runOne(
+    tx,
+    sql`UPDATE gh_operators SET password = ${password}, role = ${role},
+    disabled = ${disabled} WHERE id = ${id}`,
+  )
 
 export const isEnrolled = async (from: Reader, id: string): Promise<boolean> =>
   (await from.get(
@@ -102,16 +104,17 @@ export const isEnrolled = async (from: Reader, id: string): Promise<boolean> =>
   )) !== undefined
 
 export const setPendingTotp = (tx: Tx, id: string, secret: Uint8Array | null) =>
-  tx.run(sql`UPDATE gh_operators SET totp_pending = ${secret} WHERE id = ${id}`).then(requireOne)
+  runOne(tx, sql`UPDATE gh_operators SET totp_pending = ${secret} WHERE id = ${id}`)
 
 export const confirmTotp = (tx: Tx, id: string, secret: Uint8Array, step: number) =>
-  tx
-    .run(sql`UPDATE gh_operators SET totp = ${secret}, totp_pending = NULL, totp_step = ${step}
-    WHERE id = ${id}`)
-    .then(requireOne)
+  runOne(
+    tx,
+    sql`UPDATE gh_operators SET totp = ${secret}, totp_pending = NULL, totp_step = ${step}
+    WHERE id = ${id}`,
+  )
 
 export const setTotpStep = (tx: Tx, id: string, step: number) =>
-  tx.run(sql`UPDATE gh_operators SET totp_step = ${step} WHERE id = ${id}`).then(requireOne)
+  runOne(tx, sql`UPDATE gh_operators SET totp_step = ${step} WHERE id = ${id}`)
 
 export async function replaceRecoveryCodes(tx: Tx, id: string, hashes: readonly Uint8Array[]) {
   await tx.run(sql`DELETE FROM gh_operator_recovery_codes WHERE operator = ${id}`)

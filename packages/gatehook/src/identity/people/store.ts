@@ -8,7 +8,7 @@ import {
   type Row,
   type Tx,
 } from '../../platform/storage/database.ts'
-import { requireOne } from '../../platform/storage/discarded-rows.ts'
+import { runOne } from '../../platform/storage/discarded-rows.ts'
 import { insertInto, join, prepareStatement, sql } from '../../platform/storage/sql.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import { ADMIN_SCOPE } from '../access/administration.ts'
@@ -116,11 +116,12 @@ export const rename = (
   tx: Tx,
   row: Pick<CredentialRow, 'resource' | 'id' | 'username' | 'folded' | 'confirmed'>,
 ) =>
-  tx
-    .run(sql`UPDATE gh_people SET username = ${row.username}, folded = ${row.folded},
+  runOne(
+    tx,
+    sql`UPDATE gh_people SET username = ${row.username}, folded = ${row.folded},
     confirmed = ${row.confirmed}, revision = revision + 1
-    WHERE resource = ${row.resource} AND id = ${row.id}`)
-    .then(requireOne)
+    WHERE resource = ${row.resource} AND id = ${row.id}`,
+  )
 
 /** Stores that the person receives the mail to the sign-in name; the revision stays. */
 export const confirmName = (tx: Tx, { resource, id }: Pick<CredentialRow, 'resource' | 'id'>) =>

@@ -3,7 +3,7 @@
 import { type Scope, scopeOf } from '../../kernel/principal.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Reader, Row, Statement, Tx } from '../../platform/storage/database.ts'
-import { requireOne } from '../../platform/storage/discarded-rows.ts'
+import { runOne } from '../../platform/storage/discarded-rows.ts'
 import { join, prepareStatement, sql } from '../../platform/storage/sql.ts'
 import { advanceDeliveries } from './log-store.ts'
 import { encryptSigningSecret } from './signing-secret.ts'
@@ -182,16 +182,16 @@ export async function resumeRegistration(
   place: RegistrationPlace,
   now: number,
 ): Promise<void> {
-  await tx.run(advanceRevision([place.scope, place.no])).then(requireOne)
+  await runOne(tx, advanceRevision([place.scope, place.no]))
   await clearFailures(tx, place, now)
 }
 
 export const markDeleted = (tx: Tx, { scope, no }: RegistrationPlace, now: number) =>
-  tx.run(markAsDeleted([now, now, scope, no])).then(requireOne)
+  runOne(tx, markAsDeleted([now, now, scope, no]))
 
 /** Increments the revision, so that engines read the registration's secrets again. */
 export const markChanged = (tx: Tx, { scope, no }: RegistrationPlace, now: number) =>
-  tx.run(incrementRevision([now, scope, no])).then(requireOne)
+  runOne(tx, incrementRevision([now, scope, no]))
 
 const liveOf = prepareStatement(
   `SELECT no, encrypted, expires_at FROM gh_webhook_secrets
@@ -238,7 +238,7 @@ export async function addSecret(
 ): Promise<void> {
   const values = [scope, webhookNo, EMPTY, now]
   const { no } = (await tx.get<{ readonly no: number }>(insertSecret(values)))!
-  await tx.run(fillSecret([encryptSigningSecret(vault, no, secret), scope, no])).then(requireOne)
+  await runOne(tx, fillSecret([encryptSigningSecret(vault, no, secret), scope, no]))
 }
 
 /** Makes every secret expire at `until` at the latest; deletes expired ones. */
@@ -253,8 +253,7 @@ export async function expireSecrets(
 }
 
 /** Deletes one secret by its own number. */
-export const dropSecret = (tx: Tx, scope: Scope, no: number) =>
-  tx.run(dropOne([scope, no])).then(requireOne)
+export const dropSecret = (tx: Tx, scope: Scope, no: number) => runOne(tx, dropOne([scope, no]))
 export const dropSecrets = (tx: Tx, { scope, no }: RegistrationPlace) =>
   tx.run(dropAll([scope, no]))
 

@@ -2,6 +2,7 @@
  * Rows that a trigger or a rule of the team discards: the database reports success, and no row has
  * changed. The statement fails then, if the engine needs its row.
  */
+import type { Statement, Tx } from './database.ts'
 
 /** A row did not change, and the database says no error: a trigger of the team ignores it. */
 export class DiscardedRowError extends Error {
@@ -37,3 +38,7 @@ export const isDiscarded = (text: string, count: number | null): boolean =>
 export function requireOne(count: number): void {
   if (count === 0) throw new DiscardedRowError()
 }
+
+/** Runs a statement that changes a row. Throws if none has changed. */
+export const runOne = async (tx: Pick<Tx, 'run'>, statement: Statement): Promise<void> =>
+  requireOne(await tx.run(statement))
