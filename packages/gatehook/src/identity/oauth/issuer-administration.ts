@@ -184,15 +184,19 @@ export async function rejectInheritedRules(tx: Tx, customer: CustomerPlace): Pro
   }
 }
 
-/** Applies changed rules to tokens, and to what their callers registered, in each scope. */
+/**
+ * Applies changed rules to tokens, and to what their callers registered, in each scope: in the
+ * order of the scopes, so that changes of two issuers do not wait for each other.
+ */
 async function publishChange(
   tx: Tx,
   { tokens }: IssuerAdministration,
   id: string,
   rules: readonly IssuerRule[],
 ): Promise<void> {
-  const scopes = new Set<Scope | undefined>(rules.map(({ scope }) => scope))
-  for (const scope of scopes) await tokens.publishClientChange(tx, scope, id)
+  const scopes = new Set(rules.map(({ scope }) => scope))
+  for (const scope of [...scopes].sort((a, b) => a - b))
+    await tokens.publishClientChange(tx, scope, id)
 }
 
 /** Merges settings into a row: one kind of keys replaces the other. Throws 422 for both. */
