@@ -237,7 +237,8 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       [
         '11.5',
         'Bounds on a response, on a change and the work for both, on unread responses and on ' +
-          'bodies that arrive or are parsed; callers have shares of them, and rejections wait.',
+          'bodies that arrive or are parsed; callers have shares of them, rejections wait, and ' +
+          'addresses take turns.',
       ],
     ],
   ],

@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Random } from '../../kernel/random.ts'
+import type { TakeAddressTurn } from './address-turns.ts'
 import { JSON_TYPE } from './content-negotiation.ts'
 import { formatProblem } from './problem.ts'
 import type { Refusals } from './refusals.ts'
@@ -74,6 +75,7 @@ export interface ParserErrorOptions {
   readonly now: () => number
   readonly urlBytes: number
   readonly refusals: Refusals
+  readonly takeTurn: TakeAddressTurn
   /** `Strict-Transport-Security` over TLS. */
   readonly strictTransport: string
   readonly documentation: (() => string) | undefined
@@ -123,14 +125,18 @@ export const createConnectListener =
     }
   }
 
-/** Sends the rejection, after the delay of rejections that are many. */
+/** Sends the rejection in its turn, after the delay of rejections that are many. */
 function refuse(error: ParserError, socket: Socket, options: ParserErrorOptions): void {
   const failure = failureOf(error, options.urlBytes)
   const address = socket.remoteAddress ?? ''
   const delayMs = options.refusals.delayMs({ principal: undefined, address }, failure.status)
-  const send = () => sendRefusal(error, failure, socket, options)
-  if (delayMs <= 0) return void send()
+  const send = () =>
+    options.takeTurn(
+      () => address,
+      () => sendRefusal(error, failure, socket, options),
+    )
   socket.pause()
+  if (delayMs <= 0) return void send()
   const timer = setTimeout(send, delayMs)
   socket.once('close', () => clearTimeout(timer))
 }

@@ -13,6 +13,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Random } from '../../kernel/random.ts'
+import { createAddressTurns, type TakeAddressTurn } from './address-turns.ts'
 import type { Endpoint } from './call.ts'
 import { createConnectionLimit } from './connection-limit.ts'
 import { vendorTypePattern } from './content-negotiation.ts'
@@ -30,7 +31,13 @@ import {
 import { takeHandshakeTurns } from './handshake-turns.ts'
 import { createIngress, createParseTurns, type Ingress, LARGE_BODY_SHARES } from './ingress.ts'
 import { createInnerSender, type InnerListener, type SendInner } from './inner-request.ts'
-import { adoptRequest, findReadBody, type MountedRequest, mountedOf } from './mounted-request.ts'
+import {
+  adoptRequest,
+  connectionOf,
+  findReadBody,
+  type MountedRequest,
+  mountedOf,
+} from './mounted-request.ts'
 import {
   createConnectListener,
   createParserErrorListener,
@@ -185,8 +192,10 @@ export function createServer(options: ServerOptions): HttpServer {
   const server = createNodeServer(options.tls, limits)
   // Node 24 ignores further lines; by one more, `request-head.ts` finds that there are too many.
   server.maxHeadersCount = headerLines + 1
+  const takeTurn = createAddressTurns(clock)
   const errorOptions: ParserErrorOptions = {
     log,
+    takeTurn,
     random,
     now,
     urlBytes,
@@ -197,7 +206,7 @@ export function createServer(options: ServerOptions): HttpServer {
   }
   server.on('clientError', createParserErrorListener(errorOptions))
   server.on('connect', createConnectListener(errorOptions))
-  return operate(server, listener, context, { ...options, listenInner })
+  return operate(server, listener, context, { ...options, listenInner, takeTurn })
 }
 
 function createNodeServer(tls: TlsFiles | undefined, limits: HttpLimits) {
@@ -232,12 +241,20 @@ function operate(
   server: NodeServer,
   listener: Listener,
   context: ServerContext,
-  options: ServerOptions & { readonly listenInner: InnerListener },
+  options: ServerOptions & {
+    readonly listenInner: InnerListener
+    readonly takeTurn: TakeAddressTurn
+  },
 ): HttpServer {
   const connections = createConnectionLimit(context.limits.connections, options.proxies)
-  const requests = trackRequests(server, listener, connections)
+  const { takeTurn } = options
+  const addressOf = (request: IncomingMessage): string => {
+    const { address, isEncrypted } = connectionOf(request)
+    return context.resolveOrigin(address, isEncrypted, request.headers, '').address
+  }
+  const requests = trackRequests(server, { listener, connections, takeTurn, addressOf })
   // After the limit of connections, which refuses some.
-  if (server instanceof HttpsServer) takeHandshakeTurns(server, TLS_HANDSHAKE_MS)
+  if (server instanceof HttpsServer) takeHandshakeTurns(server, TLS_HANDSHAKE_MS, takeTurn)
   let stopWatching: (() => Promise<void>) | undefined
   let closed: Promise<unknown> | undefined
 

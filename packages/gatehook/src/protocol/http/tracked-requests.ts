@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { TakeAddressTurn } from './address-turns.ts'
 import type { ConnectionLimit } from './connection-limit.ts'
 
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
@@ -67,8 +68,29 @@ function countRequests() {
   }
 }
 
-/** Passes requests to the listener and counts those in flight. */
-export function trackRequests(server: Server, listener: Listener, connections: ConnectionLimit) {
+interface Tracking {
+  readonly listener: Listener
+  readonly connections: ConnectionLimit
+  readonly takeTurn: TakeAddressTurn
+  /** Returns the address of the client, behind trusted proxies as well. */
+  readonly addressOf: (request: IncomingMessage) => string
+}
+
+/** A request whose client has left while it waited for its turn is over. */
+const listenInTurns =
+  ({ listener, takeTurn, addressOf }: Tracking): Listener =>
+  (request, response) =>
+    takeTurn(
+      () => addressOf(request),
+      () => {
+        if (!response.destroyed) listener(request, response)
+      },
+    )
+
+/** Passes requests to the listener in the turns of their addresses, and counts those in flight. */
+export function trackRequests(server: Server, tracking: Tracking) {
+  const { connections } = tracking
+  const listener = listenInTurns(tracking)
   const inFlight = countRequests()
   let waitingCount = 0
   const release = (connection: TrackedConnection, count: number) => {

@@ -1,0 +1,66 @@
+/**
+ * The turns of addresses in the event loop (§11.5). One address may have thousands of connections
+ * that all send something at once. A turn of the loop begins a few milliseconds of their work; the
+ * rest waits for later turns, in which addresses alternate.
+ */
+import { addressBlock } from '../../kernel/address.ts'
+import type { Clock } from '../../kernel/clock.ts'
+
+/** Work begins during this time of a turn. */
+const TURN_MS = 5
+/** Work that waited and begins in one turn. */
+const PER_TURN_MAX = 64
+
+/** Runs work at once, or after the work of other addresses if this turn of the loop has no time. */
+export type TakeAddressTurn = (addressOf: () => string, work: () => void) => void
+
+/** @param afterTurn calls a function after the event loop has read from other connections */
+export function createAddressTurns(
+  clock: Pick<Clock, 'elapsedMs'>,
+  afterTurn: (next: () => void) => void = setImmediate,
+): TakeAddressTurn {
+  /** The lines of the address blocks, in the order of their turns. */
+  const waiting = new Map<string, (() => void)[]>()
+  let waitingCount = 0
+  /** Calls of `next` that are due in this turn. */
+  let dueCount = 0
+  /** The end of the time of this turn, which starts with its first work. */
+  let endMs: number | undefined
+
+  const hasTime = (): boolean => {
+    const nowMs = clock.elapsedMs()
+    endMs ??= nowMs + TURN_MS
+    return nowMs < endMs
+  }
+  const beginTurn = () => {
+    endMs = undefined
+    dueCount = Math.max(1, Math.min(waitingCount, PER_TURN_MAX))
+    for (let count = 0; count < dueCount; count++) afterTurn(next)
+  }
+  const runFirst = () => {
+    const [block, line] = waiting.entries().next().value!
+    const work = line.shift()!
+    waitingCount -= 1
+    waiting.delete(block)
+    if (line.length > 0) waiting.set(block, line)
+    work()
+  }
+  // Runs one work: its promises go on before the next call.
+  const next = () => {
+    dueCount -= 1
+    try {
+      if (waitingCount > 0 && hasTime()) runFirst()
+    } finally {
+      if (dueCount === 0 && waitingCount > 0) beginTurn()
+    }
+  }
+  return (addressOf, work) => {
+    if (dueCount === 0) beginTurn()
+    if (waitingCount === 0 && hasTime()) return work()
+    const block = addressBlock(addressOf())
+    const line = waiting.get(block)
+    if (line) line.push(work)
+    else waiting.set(block, [work])
+    waitingCount += 1
+  }
+}
