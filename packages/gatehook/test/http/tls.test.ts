@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { copyFileSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { connect as connectTcp } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { connect, type TLSSocket } from 'node:tls'
@@ -49,6 +50,23 @@ test('every HTTPS response has HSTS, also those of the parser', async (t) => {
       text,
     )
     if (answer?.status === 200) assert.equal(JSON.parse(answer.body).secure, true)
+  }
+})
+
+test('connections of an address beyond the bound of handshakes are served in their turn', async (t) => {
+  const { port } = await start(t, { tls: pairOf('first') })
+  const silent = Array.from({ length: 20 }, () => connectTcp(port, '127.0.0.1'))
+  for (const socket of silent) {
+    socket.on('error', () => undefined)
+    // The first byte of a handshake, whose rest does not come.
+    socket.write(Buffer.from([0x16]))
+  }
+  onEnd(t, () => {
+    for (const socket of silent) socket.destroy()
+  })
+  const clients = Array.from({ length: 60 }, () => talkTls(port, request('GET /api/orders')))
+  for (const { bytes } of await Promise.all(clients)) {
+    assert.equal(answersIn(bytes)[0]?.status, 200)
   }
 })
 

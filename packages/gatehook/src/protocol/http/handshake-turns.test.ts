@@ -2,10 +2,14 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
+import { createHandshakeLimit } from './handshake-limit.ts'
 import { createHandshakeTurns } from './handshake-turns.ts'
+
+let lastPort = 0
 
 class TestSocket extends PassThrough {
   readonly remoteAddress: string
+  readonly remotePort = ++lastPort
   timeoutMs = 0
   silence = () => {}
 
@@ -23,20 +27,22 @@ class TestSocket extends PassThrough {
 
 function stage() {
   const begun: string[] = []
+  const limit = createHandshakeLimit(['192.0.2.99'])
   let due: (() => void)[] = []
-  const enter = createHandshakeTurns<TestSocket>(
-    ({ remoteAddress }) => begun.push(remoteAddress),
-    10_000,
-    (addressOf, begin) => {
-      assert.equal(addressOf(), '192.0.2.1')
+  const enter = createHandshakeTurns<TestSocket>(({ remoteAddress }) => begun.push(remoteAddress), {
+    timeoutMs: 10_000,
+    limit,
+    takeTurn(addressOf, begin) {
+      assert.match(addressOf(), /^192/)
       due.push(begin)
     },
-  )
+  })
   return {
     begun,
+    limit,
     /** Opens connections that send their first bytes. */
-    async send(count: number) {
-      const sockets = Array.from({ length: count }, () => new TestSocket('192.0.2.1'))
+    async send(count: number, address = '192.0.2.1') {
+      const sockets = Array.from({ length: count }, () => new TestSocket(address))
       for (const socket of sockets) {
         enter(socket)
         socket.write('hello')
@@ -71,4 +77,25 @@ test('a silent connection begins no handshake, and ends', async () => {
   assert.deepEqual([begun.length, sent!.timeoutMs], [1, 0])
   silent.silence()
   assert.ok(silent.destroyed)
+})
+
+test('few handshakes of an address are unfinished, and others begin as they end', async () => {
+  const { begun, limit, send, runTurns } = stage()
+  const runAll = () => {
+    runTurns()
+    return begun.length
+  }
+  const sockets = await send(100)
+  assert.equal(runAll(), 32)
+  await send(10, '192.0.2.2')
+  assert.equal(runAll(), 42, 'another address does not wait')
+  limit.end(sockets[0]!)
+  limit.end(sockets[0]!)
+  assert.equal(runAll(), 43, 'one is secure')
+  sockets[40]!.destroy()
+  for (const socket of sockets.slice(1, 4)) socket.destroy()
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(runAll(), 46, 'three are gone, and one that waited')
+  await send(100, '192.0.2.99')
+  assert.equal(runAll(), 146, 'a proxy connects for all clients')
 })

@@ -5,24 +5,31 @@
  */
 import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import type { TakeAddressTurn } from './address-turns.ts'
+import { createHandshakeLimit, type HandshakeLimit } from './handshake-limit.ts'
 
-interface WaitingSocket extends Pick<Socket, 'remoteAddress' | 'destroyed'> {
+interface WaitingSocket extends Pick<Socket, 'remoteAddress' | 'remotePort' | 'destroyed'> {
   destroy(): unknown
   setTimeout(ms: number, onSilence?: () => void): unknown
-  once(event: 'readable' | 'error', listener: () => void): unknown
+  once(event: 'readable' | 'error' | 'close', listener: () => void): unknown
+}
+
+interface HandshakeOptions {
+  /** How long a connection may send nothing, or wait. */
+  readonly timeoutMs: number
+  readonly limit: HandshakeLimit
+  readonly takeTurn: TakeAddressTurn
 }
 
 /**
  * Returns what a server does with a new connection.
  *
  * @param begin begins the handshake of a connection, whose first bytes it reads
- * @param timeoutMs how long a connection may send nothing
  */
 export function createHandshakeTurns<S extends WaitingSocket>(
   begin: (socket: S) => void,
-  timeoutMs: number,
-  takeTurn: TakeAddressTurn,
+  { timeoutMs, limit, takeTurn }: HandshakeOptions,
 ): (socket: S) => void {
   const beginIfOpen = (socket: S) => {
     if (socket.destroyed) return
@@ -31,25 +38,34 @@ export function createHandshakeTurns<S extends WaitingSocket>(
   }
   return (socket) => {
     if (socket.destroyed) return
+    const { remoteAddress, remotePort } = socket
+    const peer = { remoteAddress, remotePort }
+    const enter = () => {
+      if (socket.destroyed) return false
+      socket.once('close', () => limit.end(peer))
+      takeTurn(
+        () => remoteAddress ?? '',
+        () => beginIfOpen(socket),
+      )
+      return true
+    }
     socket.setTimeout(timeoutMs, () => socket.destroy())
     socket.once('error', () => socket.destroy())
-    socket.once('readable', () =>
-      takeTurn(
-        () => socket.remoteAddress ?? '',
-        () => beginIfOpen(socket),
-      ),
-    )
+    socket.once('readable', () => limit.enter(peer, enter))
   }
 }
 
+interface ServerHandshakes extends Pick<HandshakeOptions, 'timeoutMs' | 'takeTurn'> {
+  /** The trusted proxies, which connect for all clients. */
+  readonly proxies?: readonly string[] | undefined
+}
+
 /** Makes the handshakes of a server take turns. To be called before it listens. */
-export function takeHandshakeTurns(
-  server: Server,
-  timeoutMs: number,
-  takeTurn: TakeAddressTurn,
-): void {
+export function takeHandshakeTurns(server: Server, options: ServerHandshakes): void {
   // The listener of Node, which wraps a connection, is the first one.
   const handshake = server.listeners('connection')[0] as (this: Server, socket: Socket) => void
   server.removeListener('connection', handshake)
-  server.on('connection', createHandshakeTurns(handshake.bind(server), timeoutMs, takeTurn))
+  const limit = createHandshakeLimit(options.proxies)
+  server.on('connection', createHandshakeTurns(handshake.bind(server), { ...options, limit }))
+  server.on('secureConnection', (socket: TLSSocket) => limit.end(socket))
 }

@@ -254,7 +254,10 @@ function operate(
   }
   const requests = trackRequests(server, { listener, connections, takeTurn, addressOf })
   // After the limit of connections, which refuses some.
-  if (server instanceof HttpsServer) takeHandshakeTurns(server, TLS_HANDSHAKE_MS, takeTurn)
+  if (server instanceof HttpsServer) {
+    const { proxies } = options
+    takeHandshakeTurns(server, { timeoutMs: TLS_HANDSHAKE_MS, takeTurn, proxies })
+  }
   let stopWatching: (() => Promise<void>) | undefined
   let closed: Promise<unknown> | undefined
 
