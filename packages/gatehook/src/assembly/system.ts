@@ -57,7 +57,7 @@ export function assembleSystem(
   let stopPromotions = async () => {}
   return {
     routes: [
-      ...probeRoutes(ready.readiness, ready.warnings, log),
+      ...probeRoutes({ readiness: ready.readiness, tolerated: ready.warnings, clock, log }),
       ...restoreRoutes(perform, { clock, random, trail }),
       rootRoute({
         name: service.name,

@@ -30,7 +30,21 @@ const readinessOf = (write: HealthChecks) =>
     clock: { elapsedMs: () => 0 },
     log: quietLog,
   })
-const probesOf = (write: HealthChecks) => probeRoutes(readinessOf(write), {}, quietLog)
+const probesOf = (write: HealthChecks) =>
+  probeRoutes({
+    ...{ readiness: readinessOf(write), tolerated: {}, log: quietLog },
+    clock: { elapsedMs: () => 0 },
+  })
+
+test('any number of probes at once cost two runs of the checks', async () => {
+  let runs = 0
+  const endpoints = probesOf({ counted: async () => void (runs += 1) })
+  const first = get(endpoints, '/readyz')
+  await new Promise((resolve) => setImmediate(resolve))
+  const others = Array.from({ length: 500 }, () => get(endpoints, '/readyz'))
+  for (const { status } of await Promise.all([first, ...others])) assert.equal(status, 200)
+  assert.ok(runs <= 2, `${runs}`)
+})
 
 eachDatabase('/readyz lists the reasons', async (db) => {
   let draining = false

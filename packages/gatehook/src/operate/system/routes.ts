@@ -4,6 +4,7 @@
 import { actorOf } from '../../history/audit/store.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
+import { shareRuns } from '../../kernel/shared-runs.ts'
 import { isoTime } from '../../kernel/time.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { Route } from '../../protocol/http/call.ts'
@@ -28,26 +29,41 @@ import type { Readiness } from './readiness.ts'
 
 const NO_STORE = { 'cache-control': 'no-store' }
 
+/** Anyone may send probes: the checks use a tenth of the time, and a probe waits this long. */
+const CHECK_REST = { times: 9, maxMs: 500 }
+
+interface ProbeOptions {
+  readonly readiness: Pick<Readiness, 'assess'>
+  /** Faults that the node tolerates. */
+  readonly tolerated: HealthChecks
+  readonly clock: Pick<Clock, 'elapsedMs'>
+  readonly log: Log
+}
+
 /**
  * `/healthz` reports that the process runs, `/readyz` whether a load balancer should send requests.
  * `/readyz?for=read` reports whether it should send reads (§2.7).
  */
-export const probeRoutes = (
-  { assess }: Pick<Readiness, 'assess'>,
-  /** Faults that the node tolerates. */
-  tolerated: HealthChecks,
-  log: Log,
-): Route[] => [
-  implement(operations.liveness, () => respond(operations.liveness, { status: 'ok' }, NO_STORE)),
-  implement(operations.readiness, async (_call, _, { for: purpose = 'write' }) => {
-    const reasons = await assess(purpose)
-    // Some of them are those that the checks have found.
-    const warnings = await listUnreadyReasons(tolerated, log)
-    const body = healthOf(reasons, warnings, reasonForCallers)
-    const answer = respond(operations.readiness, body, NO_STORE)
-    return body.status === 'ready' ? answer : { ...answer, status: 503 }
-  }),
-]
+export function probeRoutes({ readiness, tolerated, clock, log }: ProbeOptions): Route[] {
+  const runsOf = (purpose: 'read' | 'write') => {
+    const run = async () => {
+      const reasons = await readiness.assess(purpose)
+      // Some of them are those that the checks have found.
+      const warnings = await listUnreadyReasons(tolerated, log)
+      return healthOf(reasons, warnings, reasonForCallers)
+    }
+    return shareRuns(run, { clock, ...CHECK_REST })
+  }
+  const runs = { read: runsOf('read'), write: runsOf('write') }
+  return [
+    implement(operations.liveness, () => respond(operations.liveness, { status: 'ok' }, NO_STORE)),
+    implement(operations.readiness, async (_call, _, { for: purpose = 'write' }) => {
+      const body = await runs[purpose]()
+      const answer = respond(operations.readiness, body, NO_STORE)
+      return body.status === 'ready' ? answer : { ...answer, status: 503 }
+    }),
+  ]
+}
 
 const healthOf = (
   reasons: readonly UnreadyReason[],

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { shareRuns } from './shared-runs.ts'
+
+function stage(rest: { times: number; maxMs: number } = { times: 0, maxMs: 0 }) {
+  const runs: PromiseWithResolvers<number>[] = []
+  const rests: number[] = []
+  let nowMs = 0
+  const call = shareRuns(
+    () => {
+      const run = Promise.withResolvers<number>()
+      runs.push(run)
+      return run.promise
+    },
+    { clock: { elapsedMs: () => nowMs }, wait: async (ms) => void rests.push(ms), ...rest },
+  )
+  return { runs, rests, call, pass: (ms: number) => void (nowMs += ms) }
+}
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+test('each call has the result of a run that began after it, and calls share runs', async () => {
+  const { runs, call } = stage()
+  const [first, second] = [call(), call()]
+  await turn()
+  const [later, last] = [call(), call()]
+  await turn()
+  assert.equal(runs.length, 1)
+  runs[0]!.resolve(1)
+  assert.deepEqual(await Promise.all([first, second]), [1, 1])
+  await turn()
+  assert.equal(runs.length, 2)
+  runs[1]!.resolve(2)
+  assert.deepEqual(await Promise.all([later, last]), [2, 2])
+})
+
+test('a run that fails rejects its own calls alone', async () => {
+  const { runs, call } = stage()
+  const first = call()
+  await turn()
+  const second = call()
+  runs[0]!.reject(new Error('no'))
+  await assert.rejects(first, /no/)
+  await turn()
+  runs[1]!.resolve(2)
+  assert.equal(await second, 2)
+})
+
+test('a run is followed by a rest, which has a bound', async () => {
+  const { runs, rests, call, pass } = stage({ times: 10, maxMs: 500 })
+  const durations = [3, 2_000, 4]
+  for (const [at, duration] of durations.entries()) {
+    const result = call()
+    await turn()
+    pass(duration)
+    runs[at]!.resolve(at)
+    assert.equal(await result, at)
+    pass(10)
+  }
+  assert.deepEqual(rests, [20, 490])
+})

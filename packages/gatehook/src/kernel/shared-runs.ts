@@ -1,0 +1,42 @@
+/** Runs some work for all who request it meanwhile, with a rest in between. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from './clock.ts'
+
+interface RunRest {
+  readonly clock: Pick<Clock, 'elapsedMs'>
+  /** A run is followed by a rest of this many times its duration. */
+  readonly times: number
+  readonly maxMs: number
+  readonly wait?: (ms: number) => Promise<unknown>
+}
+
+/**
+ * Returns a function with the result of a run that begins after the call. Calls that wait for one
+ * run share it, so that any number of them cost a part of the time.
+ */
+export function shareRuns<T>(
+  run: () => Promise<T>,
+  { clock, times, maxMs, wait = delay }: RunRest,
+): () => Promise<T> {
+  let dueMs = Number.NEGATIVE_INFINITY
+  let running: Promise<unknown> = Promise.resolve()
+  let next: Promise<T> | undefined
+  const runNext = async (): Promise<T> => {
+    await running.catch(() => undefined)
+    const restMs = dueMs - clock.elapsedMs()
+    if (restMs > 0) await wait(restMs)
+    running = next!
+    next = undefined
+    const beginMs = clock.elapsedMs()
+    try {
+      return await run()
+    } finally {
+      const endMs = clock.elapsedMs()
+      dueMs = endMs + Math.min(maxMs, times * (endMs - beginMs))
+    }
+  }
+  return () => {
+    next ??= runNext()
+    return next
+  }
+}
