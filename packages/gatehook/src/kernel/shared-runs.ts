@@ -1,12 +1,12 @@
-/** Runs some work for all who request it meanwhile, with a rest in between. */
+/** Runs some work once for all who request it meanwhile, with a rest in between. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from './clock.ts'
 
 interface RunRest {
   readonly clock: Pick<Clock, 'elapsedMs'>
-  /** A run is followed by a rest of this many times its duration. */
-  readonly times: number
-  readonly maxMs: number
+  /** A run is followed by a rest of this many times its duration. Default: by none. */
+  readonly times?: number
+  readonly maxMs?: number
   readonly wait?: (ms: number) => Promise<unknown>
 }
 
@@ -16,7 +16,7 @@ interface RunRest {
  */
 export function shareRuns<T>(
   run: () => Promise<T>,
-  { clock, times, maxMs, wait = delay }: RunRest,
+  { clock, times = 0, maxMs = 0, wait = delay }: RunRest,
 ): () => Promise<T> {
   let dueMs = Number.NEGATIVE_INFINITY
   let running: Promise<unknown> = Promise.resolve()

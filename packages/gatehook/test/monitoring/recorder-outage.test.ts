@@ -10,7 +10,9 @@ import type { Exchange } from '../../src/protocol/http/exchange.ts'
 /** A store whose writes fail with an error, and a recorder that has one record a second. */
 function openRecorder(error: () => Error | undefined) {
   let elapsedMs = 0
+  let writes = 0
   const write = async (statements: readonly unknown[]) => {
+    writes += 1
     const failure = error()
     if (failure) throw failure
     return statements.map(() => 1)
@@ -33,7 +35,7 @@ function openRecorder(error: () => Error | undefined) {
     recorder.observe({ ...exchange, ...rest } as unknown as Exchange, { status: 200 }, 1)
     elapsedMs += 1_000
   }
-  return { recorder, serve }
+  return { recorder, serve, writes: () => writes }
 }
 
 test('an outage of minutes loses no record', async () => {
@@ -53,4 +55,18 @@ test('records that the store rejects are dropped after some attempts', async () 
   serve(1)
   for (let n = 0; n < 30; n++) await recorder.flush().catch(() => undefined)
   assert.equal(recorder.figures().dropped, 1)
+})
+
+test('readers that wait for the log at once share a write, also one that fails', async () => {
+  let failure: Error | undefined = new Failure('storage_unavailable')
+  const { recorder, serve, writes } = openRecorder(() => failure)
+  const flushAll = () => Promise.allSettled(Array.from({ length: 200 }, () => recorder.flush()))
+  serve(1)
+  const results = await flushAll()
+  assert.ok(results.every(({ status }) => status === 'rejected'))
+  assert.equal(writes(), 1)
+  failure = undefined
+  await flushAll()
+  assert.equal(recorder.figures().stored, 1)
+  assert.equal(writes(), 3, 'one of the record, and one of its counts')
 })

@@ -6,6 +6,7 @@
 
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
+import { shareRuns } from '../../kernel/shared-runs.ts'
 import type { AttemptCounts } from '../../outbound/deliveries/attempt-feed.ts'
 import { storesNothing } from '../../platform/storage/storage-failure.ts'
 import type { Answer } from '../../protocol/http/call.ts'
@@ -137,11 +138,14 @@ export class RequestRecorder {
   readonly #figures = { stored: 0, sampled: 0, dropped: 0 }
   #countsStoredAtMs = 0
   #failedWrites = 0
-  #flushing: Promise<void> | undefined
+  readonly #flushShared: () => Promise<void>
+  /** Whether the next flush stores counts that are not due. */
+  #countsRequested = false
   #lastCause: ErrorCause | undefined
 
   constructor(options: RequestRecorderOptions) {
     this.#options = options
+    this.#flushShared = shareRuns(() => this.#store(), { clock: options.clock })
   }
 
   /** Counts and records a response; bound, so that it can be passed on. */
@@ -184,24 +188,23 @@ export class RequestRecorder {
 
   /**
    * Stores the waiting records; `counts` false: the counts only if they are due. Rejects if the
-   * store does; records and counts are then retained.
+   * store does; records and counts are then retained. Callers share the flush that follows one in
+   * progress, which may lack their own records.
    */
-  async flush({ counts = true }: { readonly counts?: boolean } = {}): Promise<void> {
-    // A flush in progress may lack the caller's own records, so another one follows it.
-    while (this.#flushing) await this.#flushing.catch(() => undefined)
-    const { clock } = this.#options
-    const isDue = counts || clock.elapsedMs() - this.#countsStoredAtMs >= COUNTS_MS
+  flush({ counts = true }: { readonly counts?: boolean } = {}): Promise<void> {
+    this.#countsRequested ||= counts
+    return this.#flushShared()
+  }
+
+  async #store(): Promise<void> {
+    const { clock, store } = this.#options
+    const isDue = this.#countsRequested || clock.elapsedMs() - this.#countsStoredAtMs >= COUNTS_MS
+    this.#countsRequested = false
     const queues = Object.values(this.#waiting)
     const waiting = queues.reduce((sum, { length }) => sum + length, 0)
-    if (!isDue && waiting < WAKING_RECORDS && !this.#options.store.isAwake()) return
-    const run = async () => {
-      for (const queue of queues) while (queue.length > 0) await this.#storeBatch(queue)
-      if (isDue) await this.#storeCounts()
-    }
-    this.#flushing = run().finally(() => {
-      this.#flushing = undefined
-    })
-    return this.#flushing
+    if (!isDue && waiting < WAKING_RECORDS && !store.isAwake()) return
+    for (const queue of queues) while (queue.length > 0) await this.#storeBatch(queue)
+    if (isDue) await this.#storeCounts()
   }
 
   #record(exchange: Exchange, answer: Answer | undefined, ms: number, now: number): void {

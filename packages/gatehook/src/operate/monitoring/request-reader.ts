@@ -5,10 +5,12 @@
 import { findLatestAudited } from '../../history/audit/reader.ts'
 import { readKeyHints } from '../../identity/access/key-reader.ts'
 import type { RightsOf } from '../../identity/access/stored-data.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Mode, Principal } from '../../kernel/principal.ts'
 import type { MacKeys } from '../../kernel/secret.ts'
 import { isoTime } from '../../kernel/time.ts'
+import { createTurns } from '../../kernel/turns.ts'
 import type { Reader } from '../../platform/storage/database.ts'
 import { sql } from '../../platform/storage/sql.ts'
 import type { RecorderFigures, RequestLogMode } from './recorder.ts'
@@ -30,7 +32,13 @@ import {
 } from './request-view.ts'
 import type { MonitoringStore } from './store.ts'
 
+/** Reads of the log that run at once: a thread serves one after the other. */
+const READS_AT_ONCE = 4
+/** Those of one customer, or of one operator. */
+const READS_OF_READER = 2
+
 export interface RequestReaderOptions extends GateSources {
+  readonly clock: Pick<Clock, 'elapsedMs'>
   readonly store: MonitoringStore
   /** The engine's database, for the hints of keys. */
   readonly db: Reader
@@ -51,7 +59,10 @@ export interface LogOwner {
 export type RequestReader = ReturnType<typeof createRequestReader>
 
 export function createRequestReader(options: RequestReaderOptions) {
-  const { store, db, cursorKeys, flush, rightsOf } = options
+  const { store, db, cursorKeys, flush, rightsOf, clock } = options
+  const inTurn = createTurns(READS_AT_ONCE, { perKey: READS_OF_READER, clock })
+  const readerKey = ({ kind, subject }: Principal, owner: LogOwner | undefined) =>
+    owner ? `customer ${owner.customer}` : `${kind} ${subject}`
   const requireLog = () => {
     if (options.mode !== 'off') return
     throw new Failure('not_found', 'The request log is off. Set GATEHOOK_REQUEST_LOG=all.')
@@ -66,8 +77,10 @@ export function createRequestReader(options: RequestReaderOptions) {
       requireLog()
       const rights = rightsOf(reader)
       const query = within(requestQueryOf(selection), owner)
-      await flush()
-      const page = await readRequestPage(store, { query, limit, cursor, cursorKeys })
+      const page = await inTurn(readerKey(reader, owner), async () => {
+        await flush()
+        return readRequestPage(store, { query, limit, cursor, cursorKeys })
+      })
       const hints = await readKeyHints(
         db,
         page.rows.flatMap(({ key_id: id }) => id ?? []),
@@ -86,8 +99,10 @@ export function createRequestReader(options: RequestReaderOptions) {
     /** Returns one request as `reader` may read it. Throws 404. */
     async find(reader: Principal, id: string, owner?: LogOwner) {
       requireLog()
-      await flush()
-      const record = await findRequest(store, id, conditionsOf(owner))
+      const record = await inTurn(readerKey(reader, owner), async () => {
+        await flush()
+        return findRequest(store, id, conditionsOf(owner))
+      })
       if (!record) throw new Failure('not_found')
       const hints = await readKeyHints(db, record.key_id === null ? [] : [record.key_id])
       const revocation = await readRevocation(db, record)
