@@ -84,6 +84,7 @@ function assemblePersons(
     enqueue: queue.enqueue,
     monitoring: monitoring.options.store,
     render: catalog.render,
+    newest: catalog.newest,
     effective: late.livingVersion,
     wake: late.wakeDeliveries,
   }

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
-import { f, resource, service } from '../../src/gatehook.ts'
+import { event, f, fields, resource, service } from '../../src/gatehook.ts'
 import { findCustomer } from '../../src/identity/access/store.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
@@ -25,21 +25,37 @@ const members = resource('members', {
   access: { read: 'm:read', create: 'm:write', update: 'm:write', delete: 'm:write' },
   events: [],
 }).signsIn({ username: 'email', scopes: ['m:read'] })
+const made = event(
+  'payment.made',
+  fields({
+    payer_id: f.ref('members').owner(),
+    payer: f.string().max(100).personal(),
+    status: f.oneOf(['succeeded', 'failed']),
+  }),
+)
 const declared = service({
   ...HEAD,
   resources: [members],
-  externalEvents: [{ type: 'payment.posted', from: ['sql'] }],
+  externalEvents: [
+    { type: 'payment.posted', from: ['sql'] },
+    { event: made, from: ['sql'] },
+  ],
 })
 
 const EMAIL = 'anna@example.com'
 
-async function eraseAnna(app: TestApp): Promise<void> {
+async function createAnna(app: TestApp): Promise<number> {
   const live = app.as(await app.key({ mode: 'live' }))
   const person = { name: 'Anna', email: EMAIL, words: ['invoice', 'order-Anna-1', '{}'] }
   const { body, text } = await live.post('/api/members', person)
   assert.ok(body.id, text)
+  return body.id
+}
+
+async function eraseAnna(app: TestApp, id?: number): Promise<void> {
+  id ??= await createAnna(app)
   const admin = app.as(await app.key({ mode: 'live', scopes: ['admin'] }))
-  assert.equal((await admin.delete(`/admin/users/${body.id}`)).status, 202)
+  assert.equal((await admin.delete(`/admin/users/${id}`)).status, 202)
   await app.app.erasure.runDue()
   const { body: jobs } = await admin.get('/admin/jobs?kind=erasure')
   assert.equal(jobs.data[0].state, 'done')
@@ -75,6 +91,32 @@ for (const { name } of databases) {
         ...{ object_hash: 'hash', held_at: held },
       })),
     )
+  })
+}
+
+for (const { name } of databases) {
+  test(`a held event loses the personal members of its owner [${name}]`, async (t) => {
+    const app = await openService(t, name, { service: declared })
+    const { db } = app.app
+    const scope = scopeOf((await findCustomer(db, 'cus_default'))!.no, 'live')
+    const anna = await createAnna(app)
+    // An application that is ahead of the declaration: `refunded` and `reason` are not in it.
+    const object = { payer_id: anna, payer: 'A. Byron, Countess', status: 'refunded', reason: 'r' }
+    const others = { ...object, payer_id: anna + 1 }
+    for (const [at, emitted] of [object, others].entries()) {
+      await db.write((tx) =>
+        tx.run(sql`INSERT INTO gh_emissions
+            (id, scope, type, key_hash, object, object_hash, created_at, txid, held_at)
+          VALUES (${`evt_${at}`}, ${scope}, 'payment.made', ${`key ${at}`},
+            ${JSON.stringify(emitted)}, 'hash', 1, 1, 1)`),
+      )
+    }
+    await eraseAnna(app, anna)
+    const rows = await db.all(sql`SELECT object FROM gh_emissions ORDER BY no`)
+    const [own, ofOthers] = rows.map((row) => JSON.parse(String(row.object)))
+    assert.match(own.payer, /^erased/)
+    assert.deepEqual({ ...own, payer: '' }, { ...object, payer: '' })
+    assert.deepEqual(ofOthers, others)
   })
 }
 

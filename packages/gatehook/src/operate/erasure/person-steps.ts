@@ -53,6 +53,8 @@ export interface PersonStepDeps extends BodyRenderer {
   readonly monitoring: RowPlace
   readonly trail: AuditSigner
   readonly wake: WakeDeliveries
+  /** The newest version, in which SQL emits events. */
+  readonly newest: string
 }
 
 /** The dependencies of the steps that erase. */
@@ -196,7 +198,7 @@ export function erasingSteps(
   return [
     ...(isPart ? [] : ownRows),
     // Before the events: one that a node records meanwhile is found there.
-    rowStep(db, place, emissions, async (row) => erasedEmission(values, row)),
+    rowStep(db, place, emissions, (row) => erasedEmission(deps, person, places, row)),
     rowStep(db, place, events, (row) => erasedEvent(deps, person, places, row)),
     inputs,
     rowStep(db, place, idempotencyRecords, async (row) => erasedResponse(deps, values, row)),
@@ -342,10 +344,26 @@ async function lateResponses(
   return isOfPerson ? (tx) => eraseResponses(tx, person.scope, String(row.id)) : undefined
 }
 
-/** An event of SQL that no node has recorded is never removed. */
-function erasedEmission(values: PersonValues, { no, object }: NamedCells): RowErasure | undefined {
+/**
+ * An event of SQL that no node has recorded is never removed. A held one fits no declaration yet:
+ * it keeps the members that the present one lacks, without the values of the person.
+ */
+async function erasedEmission(
+  { db, personal, newest }: PersonStepDeps,
+  person: PersonPlace,
+  { values, isPart }: ErasurePlaces,
+  { no, type, object }: NamedCells,
+): Promise<RowErasure | undefined> {
   const text = String(object)
-  const erased = withoutValues(text, values, 'nowhere')
+  if (text === '') return undefined // its event was recorded
+  const event = { type: String(type), collection: null, shape: newest, text, subject: null }
+  const declared = await personal.eraseEvent(db, person, event, values)
+  if (isPart && declared !== undefined) return undefined
+  const whole =
+    declared === undefined || declared === text
+      ? text
+      : JSON.stringify({ ...JSON.parse(text), ...JSON.parse(declared) })
+  const erased = withoutValues(whole, values, declared === undefined ? 'nowhere' : 'everywhere')
   return erased === text ? undefined : (tx) => replaceEmittedObject(tx, Number(no), erased)
 }
 
