@@ -26,14 +26,14 @@ import { type Database, StorageError, type Tx } from '../platform/storage/databa
 import { requireOneServer } from '../platform/storage/distribution/one-server.ts'
 import { readMark } from '../platform/storage/move/mark.ts'
 import { type MoveResult, moveInstallation } from '../platform/storage/move/move.ts'
-import { type UndoResult, undoMove } from '../platform/storage/move/undo.ts'
+import { describeLost, type UndoResult, undoMove } from '../platform/storage/move/undo.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { isInstalled } from '../platform/storage/settings.ts'
 import { asCommandError } from './backup.ts'
 import { type CommandSpec, configOf, type Input } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import { cliActor, installationOptions, requireInstallation } from './installation.ts'
-import { bold, countRows, formatCount } from './output.ts'
+import { bold, countRows } from './output.ts'
 import { createProgress } from './progress.ts'
 import { serviceOf } from './service-file.ts'
 
@@ -199,11 +199,10 @@ async function undo(input: Input, config: Config): Promise<undefined> {
 }
 
 function describeUndo({ target, targetStopped, lost }: UndoResult): string {
-  const counts = lost.map(({ table, rows }) => `${formatCount(rows)} of ${table}`).join(', ')
   return [
     'The installation accepts writes again.',
     ...(targetStopped ? [`${bold(target)} is read-only now.`] : []),
-    ...(lost.length > 0 ? [`It has rows that are not here: ${counts}.`] : []),
+    ...(lost.length > 0 ? [`It has rows that are not here: ${describeLost(lost)}.`] : []),
   ].join('\n')
 }
 

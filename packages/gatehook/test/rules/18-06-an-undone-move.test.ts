@@ -9,13 +9,27 @@ import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
 import { engineTables } from '../../src/engine-tables.ts'
+import { f, resource, service } from '../../src/gatehook.ts'
 import { StorageError } from '../../src/platform/storage/database.ts'
 import { stopWrites } from '../../src/platform/storage/move/changes.ts'
 import { describeTables } from '../../src/platform/storage/move/tables.ts'
 import { undoMove } from '../../src/platform/storage/move/undo.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
+import { ACCESS, HEAD } from '../storage/team-database.ts'
 
 const open = (url: string) => openDatabase(url, { log: quietLog, checksReferences: false })
+
+const quiet = resource('quiet', {
+  fields: {
+    id: f.id(),
+    n: f.int(),
+    at: f.time().nullable().default(null),
+    tags: f.array(f.string(), { max: 3 }),
+  },
+  list: { filter: [], sort: [] },
+  access: ACCESS,
+  events: [],
+})
 
 let count = 0
 const createUser = async (node: TestApp) => {
@@ -57,6 +71,32 @@ for (const [from, to] of directions) {
     const lost = Object.fromEntries(result!.lost.map(({ table, rows }) => [table, rows]))
     assert.deepEqual([result!.targetStopped, lost.users, lost.gh_events], [true, 2, 2])
     assert.deepEqual([await createUser(service), await createUser(node)], [201, 503])
+  })
+}
+
+for (const [from, to] of directions) {
+  test(`changes and deletions of the target count, if no event has them [${from} to ${to}]`, async (t) => {
+    const declared = service({ ...HEAD, resources: [quiet] })
+    const before = await openService(t, from, { service: declared })
+    const key = await before.key()
+    for (let n = 0; n < 5; n++)
+      assert.equal((await before.post('/api/quiet', { n, tags: ['a'] })).status, 201)
+    const url = await freshUrl(t, to)
+    await moveDatabase(before.url, url, declared)
+    const source = await open(before.url)
+    onEnd(t, () => source.close())
+    const node = await openService(t, to, { url, key, service: declared })
+    assert.equal((await node.patch('/api/quiet/1', { n: 10 })).status, 200)
+    assert.equal((await node.delete('/api/quiet/2')).status, 204)
+    const openTarget = () => open(url)
+    const options = { source, tables: engineTables, sourceName: 'it', openTarget }
+    await assert.rejects(
+      undoMove({ ...options, isForced: false }),
+      /rows that this database lacks: 1 of quiet, 1 deleted of quiet\. /,
+    )
+    const { lost } = (await undoMove({ ...options, isForced: true }))!
+    assert.deepEqual(lost, [{ table: 'quiet', rows: 1, deleted: 1 }])
+    assert.equal((await before.get('/api/quiet')).body.data.length, 5)
   })
 }
 

@@ -254,6 +254,14 @@ export interface Fingerprint {
 /** Transaction ids differ between servers and mean nothing on SQLite. */
 const isCompared = ({ name }: Column): boolean => name !== 'txid'
 
+/** Returns a function with the compared values of a row, as text that is the same on both sides. */
+export function lineReader({ columns }: MovedTable): (row: readonly Value[]) => string {
+  const comparedColumns = columns
+    .flatMap((column, at) => (isCompared(column) ? [{ name: column.name, at }] : []))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+  return (row) => JSON.stringify(comparedColumns.map(({ at }) => jsonValue(row[at]!)))
+}
+
 /**
  * Returns the number of rows and the XOR of their checksums, in constant memory: databases may
  * order text differently.
@@ -264,17 +272,14 @@ export async function fingerprint(
   onRows: (count: number) => void = () => {},
 ): Promise<Fingerprint> {
   const reader = new TableReader(table)
-  const comparedColumns = table.columns
-    .flatMap((column, at) => (isCompared(column) ? [{ name: column.name, at }] : []))
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
+  const lineOf = lineReader(table)
   const sum = Buffer.alloc(SHA256_BYTES)
   let rows = 0
   let after: RowKey | undefined
   for (;;) {
     const page = await reader.page(db, after)
     for (const row of page.rows) {
-      const line = JSON.stringify(comparedColumns.map(({ at }) => jsonValue(row[at]!)))
-      const digest = hash('sha256', line, 'buffer')
+      const digest = hash('sha256', lineOf(row), 'buffer')
       for (let at = 0; at < SHA256_BYTES; at++) sum[at]! ^= digest[at]!
     }
     rows += page.rows.length

@@ -1,20 +1,33 @@
 /**
  * Undoes a move (§18.6): the source accepts writes again, and the target no longer does. Refuses if
- * the target has rows that the source lacks: they were written after the move.
+ * the target has rows that the source lacks: they were written after the move. A change of a row
+ * and a deletion count as such.
  */
 import { type Database, StorageError, type Tx } from '../database.ts'
 import type { Table } from '../table.ts'
 import { admitWrites, dropRecording, stopWrites } from './changes.ts'
 import { createMark, dropMark, readMark } from './mark.ts'
-import { describeTables, type MovedTable, TableReader } from './tables.ts'
+import { countRows, describeTables, lineReader, type MovedTable, TableReader } from './tables.ts'
 
 /** The row that the move writes to the target: its value of `Table.recordsMove`. */
 const MOVED = 'installation.moved'
 
-interface LackingRows {
+interface LostChanges {
   readonly table: string
+  /** Rows of the target that the source lacks, or has with other values. */
   readonly rows: number
+  /** Rows of the source that the target has no longer. */
+  readonly deleted: number
 }
+
+/** Returns the numbers of rows by table: `2 of users, 3 deleted of orders`. */
+export const describeLost = (lost: readonly LostChanges[]): string =>
+  lost
+    .flatMap(({ table, rows, deleted }) => [
+      ...(rows > 0 ? [`${rows.toLocaleString('en')} of ${table}`] : []),
+      ...(deleted > 0 ? [`${deleted.toLocaleString('en')} deleted of ${table}`] : []),
+    ])
+    .join(', ')
 
 export interface UndoOptions {
   readonly source: Database
@@ -34,7 +47,7 @@ export interface UndoResult {
   readonly target: string
   /** Whether the target accepts no writes now; false if it was not reachable. */
   readonly targetStopped: boolean
-  readonly lost: readonly LackingRows[]
+  readonly lost: readonly LostChanges[]
 }
 
 /**
@@ -77,7 +90,7 @@ async function stopTarget(
   { source, sourceName, isForced, tables: engine }: UndoOptions,
   target: Database,
   id: string,
-): Promise<LackingRows[]> {
+): Promise<LostChanges[]> {
   const tables = await describeTables(target, engine)
   const before = await readMark(target)
   if (before?.state === 'copying') return [] // an unfinished copy that no node uses
@@ -86,51 +99,79 @@ async function stopTarget(
     if (before) await dropMark(ddl)
     await createMark(target, tx, ddl, { id, state: 'moved', target: sourceName })
   })
-  const lacking = await listLackingRows(source, target, keysOf(tables, engine))
-  if (lacking.length === 0 || isForced) return lacking
+  const lost = await listLost(source, target, await comparedTables(source, tables, engine))
+  if (lost.length === 0 || isForced) return lost
   await target.migrate(async (tx, ddl) => {
     await admitWrites(target, tables, ddl)
     await dropMark(ddl)
     if (before) await createMark(target, tx, ddl, before)
   })
-  const counts = lacking.map(({ table, rows }) => `${rows} of ${table}`).join(', ')
   throw new StorageError(
-    `The target has rows that this database lacks: ${counts}. To use this database all the same, ` +
-      'and to lose them: gatehook move --undo --force',
+    `The target has rows that this database lacks: ${describeLost(lost)}. To use this database ` +
+      'all the same, and to lose them: gatehook move --undo --force',
   )
 }
 
-/**
- * Returns the columns of the keys, and that of `recordsMove`. Nodes write the rows of some tables
- * without a request.
- */
-const keysOf = (tables: readonly MovedTable[], engine: readonly Table[]): MovedTable[] =>
-  tables.flatMap((table) => {
-    const { ofNodes, recordsMove } = engine.find(({ name }) => name === table.name) ?? {}
-    const isRead = (name: string) => table.key.includes(name) || name === recordsMove
-    return ofNodes ? [] : { ...table, columns: table.columns.filter(({ name }) => isRead(name)) }
-  })
+interface ComparedTable {
+  /** With the columns that are compared. */
+  readonly table: MovedTable
+  /** Whether its changes and deletions count, too. */
+  readonly isOfTeam: boolean
+  /** Whether the source has no such table. */
+  readonly isNew: boolean
+}
 
-/** Counts the rows of the target whose keys the source lacks, by table. Memory is constant. */
-async function listLackingRows(
+/**
+ * Returns the tables of the team with the columns that both sides have. Of those of the engine, the
+ * columns of the keys, and that of `recordsMove`: nodes change their rows without a request, and
+ * requests that change one add another to the audit trail. Nodes add rows to some of them, too.
+ */
+async function comparedTables(
+  source: Database,
+  tables: readonly MovedTable[],
+  engine: readonly Table[],
+): Promise<ComparedTable[]> {
+  const compared: ComparedTable[] = []
+  for (const table of tables) {
+    const own = engine.find(({ name }) => name === table.name)
+    if (own?.ofNodes) continue
+    const stored = new Set((await source.columns(table.name)).map(({ name }) => name))
+    const isCompared = (name: string) =>
+      own ? table.key.includes(name) || name === own.recordsMove : stored.has(name)
+    const isNew = stored.size === 0
+    const columns = isNew ? table.columns : table.columns.filter(({ name }) => isCompared(name))
+    compared.push({ table: { ...table, columns }, isOfTeam: own === undefined, isNew })
+  }
+  return compared
+}
+
+/** Counts the changes of the target by table. Memory is constant. */
+async function listLost(
   source: Database,
   target: Database,
-  tables: readonly MovedTable[],
-): Promise<LackingRows[]> {
-  const lacking: LackingRows[] = []
-  for (const table of tables) {
-    const isMissing = (await source.columns(table.name)).length === 0
+  tables: readonly ComparedTable[],
+): Promise<LostChanges[]> {
+  const lost: LostChanges[] = []
+  for (const { table, isOfTeam, isNew } of tables) {
     const reader = new TableReader(table)
+    const lineOf = lineReader(table)
     let rows = 0
+    let storedCount = 0
     for (let after: ReturnType<TableReader['keyOf']> | undefined; ; ) {
       const page = await reader.page(target, after)
-      const keys = page.rows.filter((row) => !row.includes(MOVED)).map((row) => reader.keyOf(row))
-      const stored = isMissing ? [] : await reader.rows(source, keys)
-      rows += keys.length - stored.length
+      const present = page.rows.filter((row) => !row.includes(MOVED))
+      const keys = present.map((row) => reader.keyOf(row))
+      const stored = isNew ? [] : await reader.rows(source, keys)
+      const lines = new Set(stored.map(lineOf))
+      rows += isOfTeam
+        ? present.filter((row) => !lines.has(lineOf(row))).length
+        : keys.length - stored.length
+      storedCount += stored.length
       if (page.next === undefined) break
       after = page.next
     }
-    if (rows > 0) lacking.push({ table: table.name, rows })
+    const deleted = isOfTeam && !isNew ? (await countRows(source, table)) - storedCount : 0
+    if (rows > 0 || deleted > 0) lost.push({ table: table.name, rows, deleted })
   }
-  return lacking
+  return lost
 }
