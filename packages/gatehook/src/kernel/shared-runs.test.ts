@@ -16,18 +16,18 @@ function stage(rest: { times: number; maxMs: number } = { times: 0, maxMs: 0 }) 
   )
   return { runs, rests, call, pass: (ms: number) => void (nowMs += ms) }
 }
-const turn = () => new Promise((resolve) => setImmediate(resolve))
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
 test('each call has the result of a run that began after it, and calls share runs', async () => {
   const { runs, call } = stage()
   const [first, second] = [call(), call()]
-  await turn()
+  await nextTurn()
   const [later, last] = [call(), call()]
-  await turn()
+  await nextTurn()
   assert.equal(runs.length, 1)
   runs[0]!.resolve(1)
   assert.deepEqual(await Promise.all([first, second]), [1, 1])
-  await turn()
+  await nextTurn()
   assert.equal(runs.length, 2)
   runs[1]!.resolve(2)
   assert.deepEqual(await Promise.all([later, last]), [2, 2])
@@ -36,11 +36,11 @@ test('each call has the result of a run that began after it, and calls share run
 test('a run that fails rejects its own calls alone', async () => {
   const { runs, call } = stage()
   const first = call()
-  await turn()
+  await nextTurn()
   const second = call()
   runs[0]!.reject(new Error('no'))
   await assert.rejects(first, /no/)
-  await turn()
+  await nextTurn()
   runs[1]!.resolve(2)
   assert.equal(await second, 2)
 })
@@ -50,7 +50,7 @@ test('a run is followed by a rest, which has a bound', async () => {
   const durations = [3, 2_000, 4]
   for (const [at, duration] of durations.entries()) {
     const result = call()
-    await turn()
+    await nextTurn()
     pass(duration)
     runs[at]!.resolve(at)
     assert.equal(await result, at)

@@ -53,7 +53,7 @@ test('every HTTPS response has HSTS, also those of the parser', async (t) => {
   }
 })
 
-test('connections of an address beyond the bound of handshakes are served in their turn', async (t) => {
+test('connections beyond the handshakes of an address are served in their turn', async (t) => {
   const { port } = await start(t, { tls: pairOf('first') })
   const silent = Array.from({ length: 20 }, () => connectTcp(port, '127.0.0.1'))
   for (const socket of silent) {

@@ -75,7 +75,7 @@ for (const [from, to] of directions) {
 }
 
 for (const [from, to] of directions) {
-  test(`changes and deletions of the target count, if no event has them [${from} to ${to}]`, async (t) => {
+  test(`changes and deletions count that no event has [${from} to ${to}]`, async (t) => {
     const declared = service({ ...HEAD, resources: [quiet] })
     const before = await openService(t, from, { service: declared })
     const key = await before.key()

@@ -25,7 +25,7 @@ const members = resource('members', {
   access: { read: 'm:read', create: 'm:write', update: 'm:write', delete: 'm:write' },
   events: [],
 }).signsIn({ username: 'email', scopes: ['m:read'] })
-const made = event(
+const paymentMade = event(
   'payment.made',
   fields({
     payer_id: f.ref('members').owner(),
@@ -38,7 +38,7 @@ const declared = service({
   resources: [members],
   externalEvents: [
     { type: 'payment.posted', from: ['sql'] },
-    { event: made, from: ['sql'] },
+    { event: paymentMade, from: ['sql'] },
   ],
 })
 

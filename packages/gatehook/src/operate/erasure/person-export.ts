@@ -18,15 +18,9 @@ import {
   type RowPosition,
 } from '../../platform/storage/customer-rows.ts'
 import type { Value } from '../../platform/storage/database.ts'
+import { type NamedCells, recordedEvent } from './erased-events.ts'
 import { findPersonRow } from './person-erasure.ts'
-import {
-  type NamedCells,
-  type PersonStepDeps,
-  placeOf,
-  recordedEvent,
-  recordedJob,
-  rowPages,
-} from './person-steps.ts'
+import { type PersonStepDeps, placeOf, recordedJob, rowPages } from './person-steps.ts'
 import { PersonValues } from './person-values.ts'
 import { SLICE_ROWS } from './slices.ts'
 

@@ -10,16 +10,12 @@ import type { PersonalData } from '../../declare/resources/personal-data.ts'
 import type { ClearingWarrant } from '../../history/audit/chain.ts'
 import type { AuditSigner } from '../../history/audit/store.ts'
 import { auditTrail, mentionsInDetail } from '../../history/audit/tables.ts'
-import { replaceObject } from '../../history/events/store.ts'
 import { events } from '../../history/events/tables.ts'
 import { customerNoOf } from '../../kernel/principal.ts'
 import type { RowId } from '../../kernel/row-id.ts'
 import type { Vault } from '../../kernel/secret.ts'
-import { eraseDeliveredEvent, eraseResponses } from '../../outbound/deliveries/erased-event.ts'
-import type { BodyRenderer } from '../../outbound/deliveries/outbox.ts'
 import type { WakeDeliveries } from '../../outbound/deliveries/wake-up.ts'
 import { evictWindows } from '../../outbound/deliveries/window-eviction.ts'
-import { replaceEmittedObject } from '../../outbound/emissions/store.ts'
 import { emissions } from '../../outbound/emissions/tables.ts'
 import { MAIL_KINDS } from '../../platform/jobs/job.ts'
 import { deleteLostResult, isUnfinished } from '../../platform/jobs/steps-store.ts'
@@ -32,7 +28,7 @@ import {
   type RowPage,
   type RowPosition,
 } from '../../platform/storage/customer-rows.ts'
-import type { Database, Reader, Statement, Tx, Value } from '../../platform/storage/database.ts'
+import type { Database, Reader, Statement } from '../../platform/storage/database.ts'
 import type { PersonRows } from '../../platform/storage/table.ts'
 import { deleteLostResponse } from '../../protocol/idempotency/store.ts'
 import {
@@ -40,38 +36,38 @@ import {
   RESPONSE_PURPOSE,
   responseRow,
 } from '../../protocol/idempotency/tables.ts'
+import {
+  type ErasureState,
+  type EventErasureDeps,
+  erasedEmission,
+  erasedEvent,
+  lateResponses,
+  type NamedCells,
+  type RowErasure,
+  recordedEvent,
+} from './erased-events.ts'
 import type { PersonValues } from './person-values.ts'
 import { type RowPlace, SLICE_ROWS, type TableWalk, tableSlices, type WalkStep } from './slices.ts'
-import { placesIn, withoutNames, withoutValues } from './undeclared-objects.ts'
+import { withoutNames } from './undeclared-objects.ts'
 
-export interface PersonStepDeps extends BodyRenderer {
-  readonly db: Database
+export interface PersonStepDeps extends EventErasureDeps {
   readonly vault: Vault
-  readonly personal: PersonalData
   /** The tables of the engine with rows of customers. */
   readonly tables: readonly OwnedTable[]
   readonly monitoring: RowPlace
   readonly trail: AuditSigner
   readonly wake: WakeDeliveries
-  /** The newest version, in which SQL emits events. */
-  readonly newest: string
 }
 
 /** The dependencies of the steps that erase. */
 type PersonErasingDeps = PersonStepDeps & { readonly warrant: ClearingWarrant }
 
-interface ErasurePlaces {
+interface ErasurePlaces extends ErasureState {
   /** The rows of the customer and mode of the person. */
   readonly place: OwnedPlace
   /** The rows of the default customer, of operators, and of callers that were not identified. */
   readonly others: OwnedPlace
-  readonly values: PersonValues
-  /** Whether other values are yet to be collected, so that rows, events and inputs stay. */
-  readonly isPart: boolean
 }
-
-/** A row of a table by its columns. */
-export type NamedCells = Readonly<Record<string, Value>>
 
 export const placeOf = ({ scope }: PersonPlace, customer: string): OwnedPlace => ({
   id: customer,
@@ -167,14 +163,6 @@ const ownedStep = (
     for (const { id } of rows) if (await visit(id)) changed += 1
     return { changed, next: next && { owner: 0, after: next } }
   },
-})
-
-export const recordedEvent = ({ type, collection, shape, object, subject }: NamedCells) => ({
-  type: String(type),
-  collection: collection as string | null,
-  shape: String(shape),
-  text: String(object),
-  subject: subject as string | null,
 })
 
 export const recordedJob = ({ name, input, subject }: NamedCells) => ({
@@ -281,8 +269,6 @@ function tableSteps(
   ]
 }
 
-type RowErasure = (tx: Tx) => Promise<unknown>
-
 /** Walks a table, and runs the change of each row that has one. */
 function rowStep(
   db: Database,
@@ -306,65 +292,6 @@ function rowStep(
       return { changed, next }
     },
   }
-}
-
-async function erasedEvent(
-  deps: PersonStepDeps,
-  person: PersonPlace,
-  { values, isPart }: ErasurePlaces,
-  row: NamedCells,
-): Promise<RowErasure | undefined> {
-  const event = recordedEvent(row)
-  const declared = await deps.personal.eraseEvent(deps.db, person, event, values)
-  if (isPart && declared !== undefined) return undefined
-  const object = deps.personal.declares(event)
-    ? (declared ?? event.text)
-    : withoutValues(event.text, values, placesIn(person, event))
-  if (object === event.text) return undefined
-  const { scope } = person
-  const { type, collection, shape } = event
-  const stored = { scope, id: String(row.id), type, collection, shape, object }
-  return async (tx) => {
-    await replaceObject(tx, scope, stored.id, object)
-    await eraseDeliveredEvent(tx, deps, { ...stored, created: Number(row.created) })
-  }
-}
-
-/** Removes the responses to an event of the person, which a receiver may have given later. */
-async function lateResponses(
-  { db, personal }: PersonStepDeps,
-  person: PersonPlace,
-  { values }: ErasurePlaces,
-  row: NamedCells,
-): Promise<RowErasure | undefined> {
-  const event = recordedEvent(row)
-  const isOfPerson = personal.declares(event)
-    ? (await personal.eraseEvent(db, person, event, values)) !== undefined
-    : event.subject === String(person.id)
-  return isOfPerson ? (tx) => eraseResponses(tx, person.scope, String(row.id)) : undefined
-}
-
-/**
- * An event of SQL that no node has recorded is never removed. A held one fits no declaration yet:
- * it keeps the members that the present one lacks, without the values of the person.
- */
-async function erasedEmission(
-  { db, personal, newest }: PersonStepDeps,
-  person: PersonPlace,
-  { values, isPart }: ErasurePlaces,
-  { no, type, object }: NamedCells,
-): Promise<RowErasure | undefined> {
-  const text = String(object)
-  if (text === '') return undefined // its event was recorded
-  const event = { type: String(type), collection: null, shape: newest, text, subject: null }
-  const declared = await personal.eraseEvent(db, person, event, values)
-  if (isPart && declared !== undefined) return undefined
-  const whole =
-    declared === undefined || declared === text
-      ? text
-      : JSON.stringify({ ...JSON.parse(text), ...JSON.parse(declared) })
-  const erased = withoutValues(whole, values, declared === undefined ? 'nowhere' : 'everywhere')
-  return erased === text ? undefined : (tx) => replaceEmittedObject(tx, Number(no), erased)
 }
 
 function erasedJob(

@@ -32,7 +32,7 @@ const NO_STORE = { 'cache-control': 'no-store' }
 /** Anyone may send probes: the checks use a tenth of the time, and a probe waits this long. */
 const CHECK_REST = { times: 9, maxMs: 500 }
 
-interface ProbeOptions {
+interface ProbeRouteOptions {
   readonly readiness: Pick<Readiness, 'assess'>
   /** Faults that the node tolerates. */
   readonly tolerated: HealthChecks
@@ -44,7 +44,7 @@ interface ProbeOptions {
  * `/healthz` reports that the process runs, `/readyz` whether a load balancer should send requests.
  * `/readyz?for=read` reports whether it should send reads (§2.7).
  */
-export function probeRoutes({ readiness, tolerated, clock, log }: ProbeOptions): Route[] {
+export function probeRoutes({ readiness, tolerated, clock, log }: ProbeRouteOptions): Route[] {
   const runsOf = (purpose: 'read' | 'write') => {
     const run = async () => {
       const reasons = await readiness.assess(purpose)
