@@ -14,7 +14,7 @@ import {
   heartbeatChecks,
   migrationCheck,
   primaryCheck,
-  writeCheck,
+  writeChecks,
 } from '../operate/system/health.ts'
 import { createHotRows } from '../operate/system/hot-rows.ts'
 import { createInodeCheck } from '../operate/system/inodes.ts'
@@ -118,7 +118,7 @@ export function assembleReadiness(
     write_clock: clockDifference.writeCheck,
     primary: primaryCheck(primaryFault, db),
     durability: durability.check,
-    writes: writeCheck(db, clock, slots.describe),
+    ...writeChecks(db, clock, slots.describe),
     master_secret: secrets.check,
   }
   const readiness = createReadiness({

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { freshUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { Failure } from '../../src/kernel/failure.ts'
-import { writeCheck } from '../../src/operate/system/health.ts'
+import { writeChecks } from '../../src/operate/system/health.ts'
 import { createReplicationSlots } from '../../src/operate/system/replication-slots.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
@@ -38,11 +38,11 @@ test('a full disk is named with the slot that fills it', async () => {
   const write = () => Promise.reject(new Failure('storage_unavailable'))
   const db = { lacksSpace: () => true, takeSpace: write, write } as unknown as Database
   const full = 'The disk of the database is full. Free space, or enlarge it.'
-  assert.deepEqual(await writeCheck(db, wallClock, () => SENTENCE)(), {
+  assert.deepEqual(await writeChecks(db, wallClock, () => SENTENCE).writes(), {
     message: full,
     detail: `${full} ${SENTENCE}`,
   })
-  assert.equal(await writeCheck(db, wallClock)(), full)
+  assert.equal(await writeChecks(db, wallClock).writes(), full)
 })
 
 test('the slots of a server are read', async (t) => {

@@ -14,7 +14,7 @@ import { Failure } from '../../src/kernel/failure.ts'
 import type { Log } from '../../src/kernel/log.ts'
 import type { AttentionSources } from '../../src/operate/monitoring/attention-kind.ts'
 import { heldLocks } from '../../src/operate/monitoring/attention-locks.ts'
-import { listUnreadyReasons, writeCheck } from '../../src/operate/system/health.ts'
+import { listUnreadyReasons, writeChecks } from '../../src/operate/system/health.ts'
 import { createLockHolders } from '../../src/operate/system/lock-holders.ts'
 import { StorageWaitError } from '../../src/platform/storage/database.ts'
 import { findFileLockHolder } from '../../src/platform/storage/file-lock-holder.ts'
@@ -78,7 +78,7 @@ test('the process that holds the lock of the file is named, without its argument
   const warning = holders.warning() as { readonly message: string; readonly detail: string }
   assert.match(warning.detail, sentence)
   assert.ok(!warning.message.includes(String(child.pid)), 'any caller reads probes')
-  const writes = writeCheck(db, fastClock)
+  const writes = writeChecks(db, fastClock).writes
   const [reason] = await listUnreadyReasons({ writes }, log, holders.fileWarning)
   assert.equal(reason?.check, 'writes')
   assert.match(reason.detail ?? '', sentence)

@@ -10,7 +10,7 @@ import {
   drainCheck,
   type HealthChecks,
   migrationCheck,
-  writeCheck,
+  writeChecks,
 } from '../../src/operate/system/health.ts'
 import { createReadiness } from '../../src/operate/system/readiness.ts'
 import { probeRoutes, rootRoute, systemRoute } from '../../src/operate/system/routes.ts'
@@ -76,7 +76,7 @@ eachMigrated('a node without writes is not ready, and checks again after 5 s', a
     },
   }
   const clock = { now: () => 0, elapsedMs: () => elapsedMs }
-  const check = writeCheck(trying, clock)
+  const check = writeChecks(trying, clock).writes
   assert.deepEqual([await check(), await check(), writes], [undefined, undefined, 1])
   full = true
   elapsedMs += 5000

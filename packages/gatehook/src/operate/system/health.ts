@@ -5,10 +5,12 @@ import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Database } from '../../platform/storage/database.ts'
+import { type MoveMark, readMark } from '../../platform/storage/move/mark.ts'
 import { isPrimarySentence, primaryFaults } from '../../platform/storage/primary-fault.ts'
 import { writeSetting } from '../../platform/storage/settings.ts'
 import { sql } from '../../platform/storage/sql.ts'
 import { describeStorageFailure, isMoved } from '../../platform/storage/storage-failure.ts'
+import { INSTALLATION_MOVED, isInstallationMoved } from '../../platform/storage/transaction.ts'
 
 /** A sentence for any caller, and one with names for operators if that says more. */
 interface DetailedReason {
@@ -101,6 +103,8 @@ export const heartbeatChecks = (db: Database, checks: HealthChecks): HealthCheck
   ...checks,
   database: () => (db.hasDamage() ? DAMAGED : undefined),
   writes: () => (db.lacksSpace() ? checks.writes?.() : undefined),
+  // A moved database stores no row.
+  moved: () => undefined,
 })
 
 /** Says at once why no primary answers, also while the result of an earlier write is valid. */
@@ -124,7 +128,7 @@ export const addressWarning =
   }
 
 const NO_WRITES = 'The database does not accept writes at the moment.'
-const MOVED =
+const MOVED_FILES =
   'Files of the database were moved, removed or replaced while the node uses them: writes are 503.'
 
 const FULL_DISK = 'The disk of the database is full. Free space, or enlarge it.'
@@ -135,44 +139,79 @@ const WRITE_INTERVAL_MS = 5000
 /** Less free space is a full disk, once a write has failed for want of it. */
 const LEAST_SPACE_BYTES = 1_048_576
 
+/** Sentences for the source of a move (§18.6), by the state of its mark. */
+const MOVES: Partial<Record<MoveMark['state'], string>> = {
+  stopped:
+    'This installation is being moved to another database, and this side is read-only. If the ' +
+    'command was interrupted, repeat gatehook move where it ran.',
+  moved:
+    'This installation was moved to another database, and this side is read-only. Start the ' +
+    'nodes with the address of the other one; gatehook move --undo returns here.',
+}
+
+async function describeMove(db: Database): Promise<HealthResult> {
+  const mark = await readMark(db).catch(() => undefined)
+  const sentence = mark && MOVES[mark.state]
+  if (!mark || !sentence) return INSTALLATION_MOVED
+  return { message: sentence, detail: `${sentence} The other database: ${mark.target}` }
+}
+
+/** The results of a trial by check. */
+type WriteTrial = Partial<Record<'writes' | 'moved', HealthResult>>
+
 /**
- * Checks that the database accepts writes: reads also work on a full disk or a standby. It writes a
- * row at most every 5 s. An update needs no new page, so after a write that found no space it also
- * lets a table grow. `explainFullDisk` names what fills the disk.
+ * Checks that the database accepts writes: reads also work on a full disk, on a standby, and in the
+ * source of a move. Both checks share a trial, which writes a row at most every 5 s. An update
+ * needs no new page, so after a write that found no space it also lets a table grow.
+ * `explainFullDisk` names what fills the disk.
  */
-export function writeCheck(
+export function writeChecks(
   db: Database,
   clock: Clock,
   explainFullDisk: () => string | undefined = () => undefined,
-): HealthCheck {
-  let lastResult: Promise<HealthResult> | undefined
+): Readonly<Record<keyof WriteTrial, HealthCheck>> {
+  let lastTrial: Promise<WriteTrial> | undefined
   let lastWriteMs = Number.NEGATIVE_INFINITY
   let lackedSpace = false
-  const write = async (): Promise<HealthResult> => {
+  const explain = (error: Failure): HealthResult => {
+    if (db.lacksSpace()) {
+      const consumer = explainFullDisk()
+      return consumer ? { message: FULL_DISK, detail: `${FULL_DISK} ${consumer}` } : FULL_DISK
+    }
+    if (error.code === 'durability_lost') return error.message
+    const sentence = isMoved(error) ? MOVED_FILES : NO_WRITES
+    return detailed(sentence, describeStorageFailure(error, db.fault()))
+  }
+  const write = async (): Promise<WriteTrial> => {
     try {
       if (lackedSpace) await db.takeSpace(LEAST_SPACE_BYTES)
       await db.write((tx) => writeSetting(tx, 'last_trial', clock.now()), { single: true })
-      return undefined
+      return {}
     } catch (error) {
       if (!(error instanceof Failure)) throw error
-      if (db.lacksSpace()) {
-        const consumer = explainFullDisk()
-        return consumer ? { message: FULL_DISK, detail: `${FULL_DISK} ${consumer}` } : FULL_DISK
-      }
-      if (error.code === 'durability_lost') return error.message
-      const sentence = isMoved(error) ? MOVED : NO_WRITES
-      return detailed(sentence, describeStorageFailure(error, db.fault()))
+      return isInstallationMoved(error)
+        ? { moved: await describeMove(db) }
+        : { writes: explain(error) }
     }
   }
-  return () => {
+  const tryWrite = () => {
     const lacksSpace = db.lacksSpace()
     const isDue = clock.elapsedMs() - lastWriteMs >= WRITE_INTERVAL_MS
-    if (!lastResult || isDue || (lacksSpace && !lackedSpace)) {
+    if (!lastTrial || isDue || (lacksSpace && !lackedSpace)) {
       lackedSpace = lacksSpace
       lastWriteMs = clock.elapsedMs()
-      lastResult = write()
+      lastTrial = write()
     }
-    return lastResult
+    return lastTrial
+  }
+  return {
+    writes: async () => (await tryWrite()).writes,
+    // A fault of the trial is one of `writes`.
+    moved: () =>
+      tryWrite().then(
+        ({ moved }) => moved,
+        () => undefined,
+      ),
   }
 }
 

@@ -27,6 +27,7 @@ import {
   resultCodeOf,
 } from './sqlite-errors.ts'
 import { MovedFileError } from './sqlite-place.ts'
+import { INSTALLATION_MOVED, isInstallationMoved } from './transaction.ts'
 
 /** Whether the database could not serve a statement, or be opened; a later try may succeed. */
 export const isStorageUnavailable = (error: unknown): boolean =>
@@ -136,6 +137,10 @@ function describeSequence(error: unknown): string {
 type IsCause = (error: unknown) => boolean
 
 const CAUSES: readonly (readonly [IsCause, string])[] = [
+  [
+    isInstallationMoved,
+    `${INSTALLATION_MOVED} After the move, start the nodes with the address of the other one.`,
+  ],
   [
     isLockTimeout,
     'Statements waited up to 5 s for a lock of another transaction: of a node that hangs, or of ' +

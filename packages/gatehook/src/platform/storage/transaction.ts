@@ -192,10 +192,20 @@ export const MOVED_MESSAGE = 'gatehook: moved'
 
 const MOVED_RETRY_AFTER_S = 30
 
+/** The sentence of the source for operators and callers, from the last step of the move on. */
+export const INSTALLATION_MOVED =
+  'This installation is being moved to another database, or was moved there, and this side is ' +
+  'read-only.'
+
 /** Creates the failure for writes to a read-only installation during and after a move (§2.8). */
 export const installationMoved = (detail: unknown): Failure =>
-  new Failure(
-    'storage_unavailable',
-    'This installation is being moved to another database and is read-only here. Retry later.',
-    { detail, headers: { 'retry-after': String(MOVED_RETRY_AFTER_S) } },
-  )
+  new Failure('storage_unavailable', `${INSTALLATION_MOVED} Retry later.`, {
+    detail,
+    headers: { 'retry-after': String(MOVED_RETRY_AFTER_S) },
+  })
+
+/** Whether a write failed in the source of a move, as a failure or as the database reported it. */
+export const isInstallationMoved = (error: unknown): boolean => {
+  const cause = error instanceof Failure ? error.detail : error
+  return cause instanceof Error && cause.message === MOVED_MESSAGE
+}
