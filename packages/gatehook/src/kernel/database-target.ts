@@ -8,6 +8,8 @@ export interface DatabaseIdentity {
   /** The object id: a copy has another one. */
   readonly oid: string
   readonly name: string
+  /** The object id of a table of the engine: a dump replaces it. Null before the first start. */
+  readonly table: string | null
 }
 
 /** How a process reaches its database. Plain values, which can be passed to another thread. */

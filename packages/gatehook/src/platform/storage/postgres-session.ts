@@ -194,7 +194,7 @@ export async function openSessions(
     waitingCount: pool.waitingCount,
     servers: createServers(source, comparison, directHosts),
     async begin(session, begin) {
-      if (!pooler) return begin
+      if (!pooler) return [...begin, ...guard.requireTables()]
       const transaction = await beginPooled(source, session, begin)
       source.noteTransaction(session, transaction.processId)
       pooledTransactions.set(session, transaction)

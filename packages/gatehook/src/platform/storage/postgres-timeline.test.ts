@@ -22,11 +22,12 @@ function serverOf(timeline: number | null, cluster: string | null = null, oid = 
   return { query } as unknown as ClientBase
 }
 
-const OF_A = { system: 'a', oid: '1', name: 'gatehook' }
+const OF_A = { system: 'a', oid: '1', name: 'gatehook', table: null }
 
 const rowOf = (row: Pick<ServerRow, 'timeline' | 'system' | 'oid' | 'name'>): ServerRow => ({
   standby: row.timeline === null,
   process: 1,
+  table: null,
   ...row,
 })
 

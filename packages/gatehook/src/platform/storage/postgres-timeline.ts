@@ -5,11 +5,19 @@
  * timeline, and other databases (`database-origin.ts`).
  */
 import type { ClientBase as Session } from 'pg'
+import { wallClock } from '../../kernel/clock.ts'
 import type { DatabaseIdentity } from '../../kernel/database-target.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Promotion, Statement, Tx } from './database.ts'
-import { createOrigin, type DatabaseOrigin, OF_CLUSTER, OF_DATABASE } from './database-origin.ts'
+import {
+  createOrigin,
+  type DatabaseOrigin,
+  OF_CLUSTER,
+  OF_DATABASE,
+  ofTables,
+  refuseReplaced,
+} from './database-origin.ts'
 import { ID_SKIP, skipSequences } from './id-skip.ts'
 import { StandbyError } from './postgres-errors.ts'
 import { LOCK_MIGRATIONS, type PostgresPlace } from './postgres-place.ts'
@@ -36,6 +44,8 @@ const FORMS = [
   [NOTHING, OF_CLUSTER],
   [NOTHING, 'NULL AS system'],
 ].map((columns) => [OF_DATABASE, ...columns].join(', '))
+/** For so long, a node may write into tables that a dump has replaced. */
+const TABLES_MS = 1_000
 const OF_ROLE = 'pg_is_in_recovery() AS standby, pg_backend_pid() AS process'
 /** A function stores the timeline, because tables move to other databases (`move/tables.ts`). */
 const STORED = 'gh_timeline'
@@ -86,6 +96,8 @@ export interface TimelineGuard {
   isSuspect(): boolean
   /** A statement that returns the server of a transaction. */
   query(): string
+  /** Statements for the begin of a transaction, at most once a second: the tables are the same. */
+  requireTables(): readonly string[]
   /** Whether a transaction may run on this server without `verify`. */
   isCurrent(server: ServerRow): boolean
   onPromotion(listener: (promotion: Promotion) => void): void
@@ -120,7 +132,8 @@ export function createTimelineGuard(
     log.warn(promotion, 'a standby of the database was promoted; ids skip ahead')
     for (const listener of listeners) announce(listener, promotion)
   }
-  const query = () => `SELECT ${OF_ROLE}, ${FORMS[form]}`
+  const query = () => `SELECT ${OF_ROLE}, ${ofTables(place.schema)}, ${FORMS[form]}`
+  let tablesMs = Number.NEGATIVE_INFINITY
   const readServer = async (client: Session): Promise<ServerRow> => {
     for (;;) {
       const used = form
@@ -165,6 +178,13 @@ export function createTimelineGuard(
       return server
     },
     query,
+    requireTables() {
+      const table = origin.current()?.table
+      const now = wallClock.elapsedMs()
+      if (!table || now - tablesMs < TABLES_MS) return []
+      tablesMs = now
+      return [refuseReplaced(place.schema, table)]
+    },
     isCurrent(server) {
       if (!origin.isSame(server)) return false
       const { timeline } = server

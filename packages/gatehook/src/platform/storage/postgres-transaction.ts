@@ -6,10 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { CallerAuthority } from '../../kernel/caller-authority.ts'
 import { wallClock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
+import { originErrorOf } from './database-origin.ts'
 import { UnreplicatedError } from './durability-errors.ts'
 import type { LockWait } from './lock-wait.ts'
 import {
-  beginErrorOf,
   isConnectionLost,
   isRetryable,
   isStalePlan,
@@ -168,7 +168,7 @@ export async function runTransaction<T>(
     isBegun = texts.length === 0
     for (const text of texts) {
       queue.addCommand(text, (error) => {
-        beginError ??= beginErrorOf(error)
+        beginError ??= originErrorOf(error)
       })
     }
     // For the connection, which a pooler gives to the begin.

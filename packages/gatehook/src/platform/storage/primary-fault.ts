@@ -29,6 +29,10 @@ export const primaryFaults = {
   other_database:
     'The address of the database leads to another database than at the start of this node, which ' +
     'reads and writes nothing there. Point the address back; after a move, restart the node.',
+  restored:
+    'A dump was restored into the database while this node used it. The node reads and writes ' +
+    'nothing there, because it would give ids twice. Once the dump is complete, restart all ' +
+    'nodes: the start recognizes restored data.',
   unreachable: 'The host of the database is not reachable: the network has no route to it.',
   unresolved:
     'The resolver of this node has no answer for the host in the address of the database: the ' +
@@ -172,7 +176,7 @@ export const isNameFault = (fault: PrimaryFault | undefined): boolean =>
 
 /** Whether a pooler leads to another server than the primary of the database. */
 export const isElsewhere = (fault: PrimaryFault | undefined): boolean =>
-  fault === 'standby' || fault === 'other_database'
+  fault === 'standby' || fault === 'other_database' || fault === 'restored'
 
 /** Whether the server of a pooler is away, while the pooler itself answers. */
 export const isOfPooledServer = (fault: PrimaryFault | undefined): boolean =>
