@@ -138,6 +138,7 @@ export const probeOperations = {
     tag: 'service',
     summary: 'Read the metrics of the node for Prometheus',
     produces: 'text/plain',
+    countsCaller: 'apart',
     returns: 'The text format of Prometheus.',
     errors: ['unauthorized', 'insufficient_scope'],
   }),

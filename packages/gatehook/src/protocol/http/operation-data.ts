@@ -63,9 +63,9 @@ export interface OperationOptions<I extends Members, Q extends Members, O extend
   readonly isSecret?: boolean
   /**
    * `handler`: the handler can spare the limit of a caller with the scope (§17.3). A failure before
-   * the handler counts.
+   * the handler counts. `apart`: requests of an address do not count with its others.
    */
-  readonly countsCaller?: 'handler'
+  readonly countsCaller?: 'handler' | 'apart'
   /** False: the tools of agents do not reach it (§16.11), because it chooses a receiver of data. */
   readonly mcp?: false
   /** The JSON body of failures that differs from the API's: the errors of OAuth. */

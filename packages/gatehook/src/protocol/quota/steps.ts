@@ -21,6 +21,8 @@ import type { QuotaRate } from './window.ts'
 const TOTAL_FACTOR = 10
 /** This part of a person's own limit does not count for the total of the persons. */
 const QUIET_DIVISOR = 10
+/** Callers that operate the installation may send so many requests, despite a smaller limit. */
+const OPERATING_PER_S = 5
 
 export interface Quota {
   /**
@@ -84,6 +86,8 @@ interface QuotaOptions {
   readonly clock: Clock
   /** Returns whether a principal holds the scope of an operation. */
   readonly holdsScope: (principal: Principal, scope: string) => boolean
+  /** Whether a principal operates the installation: it must be able to work in an incident. */
+  readonly isOperating: (principal: Principal) => boolean
   /** Null limits only customers with limits of their own. */
   readonly rate: QuotaRate | null
   /** Whether the database stores nothing now. */
@@ -115,14 +119,15 @@ export function createQuota(options: QuotaOptions): Quota {
   const limitsByPrincipal = new WeakMap<Principal, readonly NamedLimit[]>()
   const limitsOf = (principal: Principal): readonly NamedLimit[] => {
     let limits = limitsByPrincipal.get(principal)
-    if (!limits) limitsByPrincipal.set(principal, (limits = principalLimits(principal, rate)))
+    if (!limits) limitsByPrincipal.set(principal, (limits = principalLimits(principal, options)))
     return limits
   }
-  const addressLimit = (call: Call, addressRate: QuotaRate): NamedLimit => ({
-    name: 'default',
-    key: `address:${addressBlock(call.address)}`,
-    rate: addressRate,
-  })
+  const addressLimit = (call: Call, addressRate: QuotaRate): NamedLimit => {
+    const address = addressBlock(call.address)
+    return call.operation?.declaration?.countsCaller === 'apart'
+      ? { name: 'default', key: `apart:${address}`, rate: ofOperating(addressRate) }
+      : { name: 'default', key: `address:${address}`, rate: addressRate }
+  }
   const countPrincipal = (call: Call, principal: Principal) => {
     const limits = limitsOf(principal)
     return limits.length === 0 ? undefined : applyWhenReady(call, principals.take(limits))
@@ -189,16 +194,28 @@ export function createQuota(options: QuotaOptions): Quota {
   }
 }
 
-function principalLimits(principal: Principal, rate: QuotaRate | null): readonly NamedLimit[] {
+const ofOperating = ({ limit, windowMs }: QuotaRate): QuotaRate => ({
+  limit: Math.max(limit, Math.ceil((OPERATING_PER_S * windowMs) / 1000)),
+  windowMs,
+})
+
+function principalLimits(
+  principal: Principal,
+  { rate, isOperating }: Pick<QuotaOptions, 'rate' | 'isOperating'>,
+): readonly NamedLimit[] {
   const { customer } = principal
   const limits: NamedLimit[] = []
   const own = principal.rate ?? rate
+  if (isOperating(principal)) {
+    return own
+      ? [{ name: 'default', key: callerName(principal), rate: ofOperating(own), customer }]
+      : []
+  }
   if (own) {
     limits.push({ name: 'default', key: callerName(principal), rate: own, customer })
   }
   const total = principal.totalRate ?? (own && { ...own, limit: own.limit * TOTAL_FACTOR })
-  // Operators must be able to work while their customer exceeds its total.
-  if (total && principal.kind !== 'operator') {
+  if (total) {
     const isPerson = principal.kind === 'person'
     limits.push({
       name: 'customer',
