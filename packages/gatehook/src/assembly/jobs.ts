@@ -84,7 +84,7 @@ export function assembleJobs(
   const recurring = handlers.flatMap(({ name, schedule }) => (schedule ? [name] : []))
   const routes: Component = {
     routes: jobRoutes({ db, clock, random, trail, list, perform, wake: queue.wake }),
-    chores: { jobs: () => purgeJobs(db, clock, recurring) },
+    chores: { jobs: () => purgeJobs(db, clock, recurring, foundation.restore.heldUntil()) },
   }
   return {
     fetch: transport.guardedFetch,

@@ -357,7 +357,12 @@ eachMigrated('jobs are purged a day after they are done, 30 days after they fail
   assert.equal(await purgeJobs(db, rig.clock), 1)
   assert.deepEqual(await names(), ['broken failed', 'undeclared waiting'])
   rig.advance(29 * 24 * HOUR_MS)
-  assert.equal(await purgeJobs(db, rig.clock), 1)
+  const releasedAt = rig.clock.now() - HOUR_MS
+  for (const heldUntil of [Number.POSITIVE_INFINITY, releasedAt]) {
+    await purgeJobs(db, rig.clock, [], heldUntil)
+    assert.deepEqual(await names(), ['undeclared waiting'], 'a quarantine has held it')
+  }
+  await purgeJobs(db, rig.clock)
   assert.deepEqual(await names(), ['undeclared failed'])
   const next = parseSchedule('1h', START_MS)
   assert.ok(typeof next === 'function')

@@ -103,6 +103,8 @@ export interface RestoreFollower {
   current(): RestoreState | undefined
   /** When the data was recognized as restored, in epoch milliseconds. */
   restoredAt(): number | undefined
+  /** When the installation was released; 0 if it never was held, infinite while it is. */
+  heldUntil(): number
   readonly polled: PolledValue
   /** Calls the listener when the installation is held, or released. */
   onChange(listener: (held: boolean) => void): void
@@ -119,6 +121,7 @@ export async function followRestore(db: Database): Promise<RestoreFollower> {
   return {
     current: () => state,
     restoredAt: () => state?.recognized_at,
+    heldUntil: () => (state ? (state.released_at ?? Number.POSITIVE_INFINITY) : 0),
     polled: { select: () => selectSetting(STATE), receive },
     onChange: (listener) => void listeners.push(listener),
   }
