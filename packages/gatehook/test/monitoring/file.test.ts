@@ -12,7 +12,7 @@ import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { createMonitoringFile } from '../../src/operate/monitoring/file.ts'
 import type { FilePace } from '../../src/operate/monitoring/file-pace.ts'
-import { FileThread } from '../../src/operate/monitoring/file-thread.ts'
+import { FileThread, openWorker } from '../../src/operate/monitoring/file-thread.ts'
 import { countRequests } from '../../src/operate/monitoring/store.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
 import { serving } from '../cli/process.ts'
@@ -51,6 +51,26 @@ test('a file with other tables is renamed', async (t) => {
   const file = openFile(t, path)
   assert.equal(await countRequests(file), 0)
   assert.equal(file.figures().renamed, 1)
+})
+
+test('a thread that the system refuses rejects its commands; the next one starts', async (t) => {
+  const file = join(emptyFolder(t), 'monitoring.db')
+  let isRefused = true
+  const open: typeof openWorker = (script, options) => {
+    if (isRefused) throw new Error('ERR_WORKER_INIT_FAILED')
+    return openWorker(script, options)
+  }
+  const data = { file, tables: 'CREATE TABLE t (a)' }
+  const thread = new FileThread(data, quietLog, undefined, open)
+  onEnd(t, () => thread.end())
+  const read = () =>
+    thread.send({ rows: 'arrays', statement: { sql: 'SELECT a FROM t', values: [] } })
+  for (const command of [read(), read()]) {
+    await assert.rejects(command, { code: 'storage_unavailable' })
+  }
+  assert.equal(thread.figures().failures.failed, 2)
+  isRefused = false
+  assert.deepEqual(await read(), [])
 })
 
 test('a failed statement is rejected and rolls its transaction back', async (t) => {

@@ -4,7 +4,7 @@
  * programs use every core: then one of normal priority replaces it. `file-worker.ts` is its other
  * end.
  */
-import { Worker } from 'node:worker_threads'
+import { Worker, type WorkerOptions } from 'node:worker_threads'
 import { wallClock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -41,12 +41,17 @@ export interface FileFigures {
 /** Omits the number from each form of the command. */
 type Numberless<T> = T extends unknown ? Omit<T, 'no'> : never
 
+/** Throws if the system has no thread left. */
+export const openWorker = (script: URL, options: WorkerOptions): Worker =>
+  new Worker(script, options)
+
 export class FileThread {
   readonly #data: FileThreadData
   readonly #log: Log
   readonly #failures: Record<FileTrouble, number> = { corrupt: 0, locked: 0, failed: 0 }
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
   readonly #pace: FilePace
+  readonly #open: typeof openWorker
   #queue: FileCommand[] = []
   #current: ReturnType<FilePace['begin']> | undefined
   #patience: NodeJS.Timeout | undefined
@@ -57,7 +62,8 @@ export class FileThread {
   #lastNo = 0
   #idle: NodeJS.Timeout | undefined
 
-  constructor(data: FileThreadData, log: Log, pace = createFilePace(METERS)) {
+  constructor(data: FileThreadData, log: Log, pace = createFilePace(METERS), open = openWorker) {
+    this.#open = open
     this.#data = data
     this.#pace = pace
     this.#log = log
@@ -92,7 +98,12 @@ export class FileThread {
       this.#replace(this.#thread)
       return
     }
-    this.#thread ??= this.#start()
+    try {
+      this.#thread ??= this.#start()
+    } catch (error) {
+      this.#rejectAll(String(error))
+      return
+    }
     const current = this.#pace.begin()
     this.#current = current
     if (this.#isLow) this.#patience = setTimeout(() => current.noteSlow(), FILE_PATIENCE_MS)
@@ -133,21 +144,24 @@ export class FileThread {
     const script = import.meta.url.replace(/file-thread(\.\w+)$/, 'file-worker$1')
     this.#isLow = !this.#pace.isStarved()
     const workerData: FileWorkerData = { ...this.#data, isLow: this.#isLow }
-    const worker = new Worker(new URL(script), { workerData, resourceLimits: LIMITS })
+    const worker = this.#open(new URL(script), { workerData, resourceLimits: LIMITS })
     const onEnd = (error?: unknown) => {
       if (this.#thread !== worker) return
       this.#thread = undefined
       this.#endCurrent()
-      this.#queue = []
-      const reason = String(error ?? 'the thread ended')
-      for (const job of this.#waiting.values()) job.reject(this.#fail('failed', reason))
-      this.#waiting.clear()
+      this.#rejectAll(String(error ?? 'the thread ended'))
     }
     worker.on('message', (result: FileResult) => this.#onResult(result))
     worker.on('error', onEnd)
     worker.on('exit', () => onEnd())
     worker.unref()
     return worker
+  }
+
+  #rejectAll(reason: string): void {
+    this.#queue = []
+    for (const job of this.#waiting.values()) job.reject(this.#fail('failed', reason))
+    this.#waiting.clear()
   }
 
   #onResult(result: FileResult): void {
