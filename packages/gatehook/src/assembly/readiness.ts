@@ -90,7 +90,7 @@ export function assembleReadiness(
   const passwords = createPasswordHashes(hashPace)
   const openFiles = createOpenFileCheck({ clock, log })
   const inodes = createInodeCheck({ folder: dataFolder(config), clock, log })
-  const tlsFiles = createTlsFileCheck(tlsFilesOf(config), clock)
+  const tlsFiles = createTlsFileCheck(tlsFilesOf(config), { clock, log })
   const nodeWarnings = {
     clock: clockDifference.warning,
     schema: schema.warning,
@@ -159,8 +159,7 @@ export function assembleReadiness(
       durability.metric,
       ...[lockHolders, fullServer, roundTrip, commitTime, slots].map(({ metric }) => metric),
       unawaitedMetric,
-      tlsFiles.metric,
-      ...[logOutput, passwords, openFiles, inodes].flatMap(({ metrics }) => metrics),
+      ...[tlsFiles, logOutput, passwords, openFiles, inodes].flatMap(({ metrics }) => metrics),
       ...readinessMetrics(readiness),
     ],
   }

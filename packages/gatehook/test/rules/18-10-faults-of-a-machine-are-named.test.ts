@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
+import { quietLog } from '../../../../test/rig/databases.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 import { createHashPace, HASH_PATIENCE_MS, hashPace } from '../../src/identity/people/hash-pace.ts'
 import type { Log } from '../../src/kernel/log.ts'
@@ -99,7 +100,7 @@ for (const [name, [breakFiles, sentence]] of Object.entries(tlsFaults)) {
   test(`TLS files with ${name} are named until they can be loaded`, async (t) => {
     const files = copyPair(t)
     const clock = { ms: 0, elapsedMs: () => clock.ms }
-    const { warning, metric } = createTlsFileCheck(files, clock)
+    const { warning, metrics } = createTlsFileCheck(files, { clock, log: quietLog })
     assert.equal(await warning(), undefined)
     breakFiles(files)
     clock.ms += 5_000
@@ -107,12 +108,12 @@ for (const [name, [breakFiles, sentence]] of Object.entries(tlsFaults)) {
     assert.ok(typeof result === 'object')
     assert.match(result.detail, sentence)
     assert.ok(!result.message.includes(files.certFile), 'a path is for operators')
-    assert.deepEqual(await readAll([metric]), [['gatehook_tls_files_invalid', 1]])
+    assert.deepEqual(await readAll(metrics), [['gatehook_tls_files_invalid', 1]])
     copyFileSync(fixture('second.crt'), files.certFile)
     copyFileSync(fixture('second.key'), files.keyFile)
     clock.ms += 5_000
     assert.equal(await warning(), undefined)
-    assert.deepEqual(await readAll([metric]), [['gatehook_tls_files_invalid', 0]])
+    assert.deepEqual(await readAll(metrics), [['gatehook_tls_files_invalid', 0]])
   })
 }
 

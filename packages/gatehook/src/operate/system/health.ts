@@ -17,7 +17,7 @@ interface DetailedReason {
   readonly message: string
   readonly detail: string
 }
-type HealthResult = string | DetailedReason | undefined
+export type HealthResult = string | DetailedReason | undefined
 
 /** Returns undefined, or why the node is not ready. */
 export type HealthCheck = () => Promise<HealthResult> | HealthResult

@@ -3,10 +3,7 @@
  * response, and no statement reports it. Linux alone tells both numbers.
  */
 import { readdirSync, readFileSync } from 'node:fs'
-import type { Clock } from '../../kernel/clock.ts'
-import type { Log } from '../../kernel/log.ts'
-import type { Metric } from '../../platform/telemetry/metric.ts'
-import type { HealthCheck } from './health.ts'
+import { type FigureWatch, type FigureWatchOptions, watchFigure } from './watched-figure.ts'
 
 export interface OpenFiles {
   /** Undefined: there are too many to count them. */
@@ -40,59 +37,34 @@ function readLimit(): number | undefined {
 
 /** The share of the limit from which further connections may be refused soon. */
 const SHARE_MAX = 0.9
-/** The files are counted again after this time: probes request the warning each second. */
-const VALID_MS = 5_000
 
-interface OpenFileCheck {
-  readonly warning: HealthCheck
-  readonly metrics: readonly Metric[]
-}
-
-interface OpenFileOptions {
-  readonly clock: Pick<Clock, 'elapsedMs'>
-  readonly log: Log
+interface OpenFileOptions extends FigureWatchOptions {
   readonly read?: () => OpenFiles | undefined
 }
 
-export function createOpenFileCheck(options: OpenFileOptions): OpenFileCheck {
-  const { clock, log } = options
+export function createOpenFileCheck(options: OpenFileOptions): FigureWatch {
   const limit = readLimit()
-  const { read = () => readOpenFiles(limit) } = options
-  let last: { readonly atMs: number; readonly sentence: string | undefined } | undefined
-  const describe = (): string | undefined => {
-    const files = read()
-    if (!files || (files.open !== undefined && files.open < SHARE_MAX * files.limit))
-      return undefined
-    const count = files.open === undefined ? 'all' : String(files.open)
-    return (
-      `This process has ${count} of its ${files.limit} files and connections open, and refuses ` +
-      'connections beyond. Raise its limit (LimitNOFILE of systemd, ulimit -n), or close idle ' +
-      'clients.'
-    )
-  }
-  const samplesOf = (value: number | undefined) => (value === undefined ? [] : [{ value }])
-  return {
-    warning() {
-      if (!last || clock.elapsedMs() - last.atMs >= VALID_MS) {
-        const sentence = describe()
-        if (sentence && !last?.sentence) log.warn(sentence)
-        last = { atMs: clock.elapsedMs(), sentence }
-      }
-      return last.sentence
+  return watchFigure(options, {
+    read: options.read ?? (() => readOpenFiles(limit)),
+    describe({ open, limit }) {
+      if (open !== undefined && open < SHARE_MAX * limit) return undefined
+      return (
+        `This process has ${open ?? 'all'} of its ${limit} files and connections open, and ` +
+        'refuses connections beyond. Raise its limit (LimitNOFILE of systemd, ulimit -n), or ' +
+        'close idle clients.'
+      )
     },
-    metrics: [
-      {
-        name: 'process_open_fds',
-        help: 'Files and connections that the process has open; Linux only.',
-        type: 'gauge',
-        read: () => samplesOf(read()?.open),
-      },
-      {
-        name: 'process_max_fds',
-        help: 'Files and connections that the process may have open; Linux only.',
-        type: 'gauge',
-        read: () => samplesOf(read()?.limit),
-      },
+    gauges: [
+      [
+        'process_open_fds',
+        'Files and connections that the process has open; Linux only.',
+        ({ open }) => open,
+      ],
+      [
+        'process_max_fds',
+        'Files and connections that the process may have open; Linux only.',
+        ({ limit }) => limit,
+      ],
     ],
-  }
+  })
 }

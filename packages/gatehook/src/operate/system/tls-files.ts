@@ -4,11 +4,9 @@
  */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Clock } from '../../kernel/clock.ts'
 import { describeFileError } from '../../kernel/files.ts'
-import type { Metric } from '../../platform/telemetry/metric.ts'
 import { readTls, type TlsFiles } from '../../protocol/http/tls.ts'
-import type { HealthCheck } from './health.ts'
+import { type FigureWatch, type FigureWatchOptions, watchFigure } from './watched-figure.ts'
 
 /** Reads a file, and parses it. Returns a sentence if either fails. */
 function load<T>(variable: string, file: string, parse: (pem: Buffer) => T, kind: string) {
@@ -49,37 +47,19 @@ const MESSAGE =
   'The files of the certificate cannot be loaded: the node goes on with the former ones, and its ' +
   'next start would fail. Correct them; nodes load them within 2 s.'
 
-/** The files are read again after this time: probes request the warning each second. */
-const VALID_MS = 5_000
-
-interface TlsFileCheck {
-  readonly warning: HealthCheck
-  readonly metric: Metric
-}
-
 /** `files` is undefined if another program terminates TLS. */
-export function createTlsFileCheck(
+export const createTlsFileCheck = (
   files: TlsFiles | undefined,
-  clock: Pick<Clock, 'elapsedMs'>,
-): TlsFileCheck {
-  let last: { readonly atMs: number; readonly fault: string | undefined } | undefined
-  const findFault = () => {
-    const atMs = clock.elapsedMs()
-    if (files && (!last || atMs - last.atMs >= VALID_MS)) {
-      last = { atMs, fault: findTlsFault(files) }
-    }
-    return last?.fault
-  }
-  return {
-    warning() {
-      const fault = findFault()
-      return fault === undefined ? undefined : { message: MESSAGE, detail: `${fault} ${MESSAGE}` }
-    },
-    metric: {
-      name: 'gatehook_tls_files_invalid',
-      help: '1 while the files of the certificate cannot be loaded; only with GATEHOOK_TLS_CERT.',
-      type: 'gauge',
-      read: () => (files ? [{ value: findFault() === undefined ? 0 : 1 }] : []),
-    },
-  }
-}
+  options: FigureWatchOptions,
+): FigureWatch =>
+  watchFigure(options, {
+    read: () => files && { fault: findTlsFault(files) },
+    describe: ({ fault }) => fault && { message: MESSAGE, detail: `${fault} ${MESSAGE}` },
+    gauges: [
+      [
+        'gatehook_tls_files_invalid',
+        '1 while the files of the certificate cannot be loaded; only with GATEHOOK_TLS_CERT.',
+        ({ fault }) => (fault === undefined ? 0 : 1),
+      ],
+    ],
+  })
