@@ -1,13 +1,16 @@
 /**
  * Bounds the unfinished TLS handshakes of an address (§11.4). Thousands of connections may each
  * send a harmless first part, and then all at once the rest, which costs a millisecond each. So a
- * few are unfinished at a time, and further connections of their address wait.
+ * few are unfinished at a time, and further connections of their address wait. A sender may have
+ * hundreds of addresses: once the process has many unfinished ones, an address has a single one.
  */
 import type { Socket } from 'node:net'
 import { addressBlock, createRangeMatcher, unmapAddress } from '../../kernel/address.ts'
 
-/** Together at most 50 ms of work that an address can cause in one turn of the event loop. */
+/** Unfinished ones of an address: 30 ms of work, if all go on in one turn of the event loop. */
 const UNFINISHED_MAX = 32
+/** Those of all addresses, from which on each address has one. */
+const MANY = 128
 
 /** A connection by its other end. */
 type Peer = Pick<Socket, 'remoteAddress' | 'remotePort'>
@@ -37,13 +40,26 @@ interface Handshakes {
 export function createHandshakeLimit(proxies: readonly string[] = []): HandshakeLimit {
   const isProxy = createRangeMatcher(proxies)
   const byBlock = new Map<string, Handshakes>()
-  const beginWaiting = (block: string, { unfinished, waiting }: Handshakes): void => {
+  /** The blocks whose handshakes wait, in the order of their turns. */
+  const waitingBlocks = new Set<string>()
+  let total = 0
+  /** Begins what an address may begin now, and returns whether it has no more that waits. */
+  const beginOf = ({ unfinished, waiting }: Handshakes): boolean => {
     for (const [name, begin] of waiting) {
-      if (unfinished.size >= UNFINISHED_MAX) return
+      const isFull = unfinished.size >= UNFINISHED_MAX || (total >= MANY && unfinished.size > 0)
+      if (isFull) return false
       waiting.delete(name)
-      if (begin()) unfinished.add(name)
+      if (!begin()) continue
+      unfinished.add(name)
+      total += 1
     }
-    if (unfinished.size === 0) byBlock.delete(block)
+    return true
+  }
+  const beginWaiting = (block: string): void => {
+    const handshakes = byBlock.get(block)!
+    waitingBlocks.delete(block)
+    if (!beginOf(handshakes)) waitingBlocks.add(block)
+    else if (handshakes.unfinished.size === 0) byBlock.delete(block)
   }
   return {
     enter(peer, begin) {
@@ -53,12 +69,17 @@ export function createHandshakeLimit(proxies: readonly string[] = []): Handshake
       const handshakes = byBlock.get(block) ?? { unfinished: new Set(), waiting: new Map() }
       byBlock.set(block, handshakes)
       handshakes.waiting.set(nameOf(peer), begin)
-      beginWaiting(block, handshakes)
+      beginWaiting(block)
     },
     end(peer) {
       const block = addressBlock(peer.remoteAddress ?? '')
       const handshakes = byBlock.get(block)
-      if (handshakes?.unfinished.delete(nameOf(peer))) beginWaiting(block, handshakes)
+      if (!handshakes?.unfinished.delete(nameOf(peer))) return
+      total -= 1
+      beginWaiting(block)
+      // One that ends lets one of another address begin.
+      const [next] = waitingBlocks
+      if (next !== undefined && total < MANY) beginWaiting(next)
     },
   }
 }

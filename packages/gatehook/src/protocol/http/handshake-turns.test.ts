@@ -99,3 +99,21 @@ test('few handshakes of an address are unfinished, and others begin as they end'
   await send(100, '192.0.2.99')
   assert.equal(runAll(), 146, 'a proxy connects for all clients')
 })
+
+test('once the process has many unfinished handshakes, an address has one', async () => {
+  const { begun, limit, send, runTurns } = stage()
+  const countOf = (address: string) => {
+    runTurns()
+    return begun.filter((each) => each === address).length
+  }
+  const busy = [1, 2, 3, 4].map((n) => `192.0.3.${n}`)
+  const sockets = []
+  for (const address of busy) sockets.push(...(await send(40, address)))
+  for (const address of busy) assert.equal(countOf(address), 32)
+  await send(5, '192.0.4.1')
+  await send(5, '192.0.4.2')
+  assert.deepEqual([countOf('192.0.4.1'), countOf('192.0.4.2')], [1, 1])
+  for (const socket of sockets) limit.end(socket)
+  assert.deepEqual([countOf('192.0.4.1'), countOf('192.0.4.2')], [5, 5])
+  for (const address of busy) assert.equal(countOf(address), 40)
+})
