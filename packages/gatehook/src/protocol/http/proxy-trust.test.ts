@@ -116,3 +116,15 @@ test('a server bound to another address rejects loopback names', () => {
   assert.equal(codeOf(step, { host: 'localhost' }), 'misdirected_request')
   assert.equal(codeOf(step, { host: '[2001:db8::5]:443' }), 'passed')
 })
+
+test('a long list of a client is read from its right end alone', () => {
+  const resolve = createOriginResolver('10.0.0.0/8')
+  const addressIn = (list: string) =>
+    resolve('10.0.0.1', false, { 'x-forwarded-for': list }, 'h').address
+  assert.equal(addressIn(`${','.repeat(15_000)}192.0.2.1`), '192.0.2.1')
+  assert.equal(addressIn('192.0.2.7,'), '10.0.0.1')
+  assert.equal(addressIn('192.0.2.7, 10.0.0.2 , 10.0.0.3:80'), '192.0.2.7')
+  assert.equal(addressIn(`192.0.2.7${',10.0.0.2'.repeat(100)}`), '10.0.0.2')
+  const { host } = resolve('10.0.0.1', false, { 'x-forwarded-host': 'a, b' }, 'h')
+  assert.equal(host, 'b')
+})

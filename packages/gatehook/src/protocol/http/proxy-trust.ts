@@ -42,34 +42,45 @@ export function createOriginResolver(trustProxy: string | undefined): ResolveOri
     if (!trustProxy || !isTrusted(peer) || forwarded === undefined) {
       return { address: peer, secure: isEncrypted, local: !isEncrypted && isLoopback(peer), host }
     }
-    const { address, hops } = skipTrusted(splitList(headers['x-forwarded-for']), peer, isTrusted)
-    const proto = hopValue(splitList(headers['x-forwarded-proto']), hops)
+    const { address, hops } = skipTrusted(headers['x-forwarded-for'], peer, isTrusted)
+    const proto = hopValue(headers['x-forwarded-proto'], hops)
     return {
       address,
       secure: proto?.toLowerCase() === 'https',
       local: false,
-      host: hopValue(splitList(headers['x-forwarded-host']), hops) ?? host,
+      host: hopValue(headers['x-forwarded-host'], hops) ?? host,
     }
   }
 }
 
-const splitList = (value: string | string[] | undefined): string[] =>
-  value === undefined
-    ? []
-    : String(value)
-        .split(',')
-        .map((part) => part.trim())
+const splitList = (value: string | undefined): string[] =>
+  value === undefined ? [] : value.split(',').map((part) => part.trim())
+
+/** Reads a list from the right: its left part may be long, and of the client. */
+function* fromRight(value: string | string[] | undefined): Generator<string> {
+  if (value === undefined) return
+  const text = String(value)
+  for (let end = text.length; end >= 0; ) {
+    const comma = end === 0 ? -1 : text.lastIndexOf(',', end - 1)
+    yield text.slice(comma + 1, end).trim()
+    end = comma
+  }
+}
+
+/** Trusted proxies before this server; a client can invent more. */
+const HOPS_MAX = 32
 
 /** Skips trusted hops from the right: the client may have invented the entries left of them. */
 function skipTrusted(
-  chain: readonly string[],
+  chain: string | string[] | undefined,
   peer: string,
   isTrusted: (address: string) => boolean,
 ): { address: string; hops: number } {
   let address = peer
   let hops = 0
-  for (let i = chain.length - 1; i >= 0 && isTrusted(address); i--) {
-    const next = unmapAddress(withoutPort(chain[i]!).toLowerCase())
+  for (const entry of fromRight(chain)) {
+    if (hops === HOPS_MAX || !isTrusted(address)) break
+    const next = unmapAddress(withoutPort(entry).toLowerCase())
     if (isIP(next) === 0) break
     address = next
     hops++
@@ -87,8 +98,15 @@ function withoutPort(entry: string): string {
 /**
  * Returns the value of the outermost trusted proxy; proxies that overwrite leave one value only.
  */
-const hopValue = (values: readonly string[], hops: number): string | undefined =>
-  values[Math.max(0, values.length - hops)]
+function hopValue(list: string | string[] | undefined, hops: number): string | undefined {
+  let value: string | undefined
+  let count = 0
+  for (const entry of fromRight(list)) {
+    value = entry
+    if (++count === hops) break
+  }
+  return value
+}
 
 /**
  * Rejects plain HTTP with 403 `https_required`, except on loopback and for probes. No redirects.
