@@ -6,8 +6,12 @@ import { setImmediate as afterTurn } from 'node:timers/promises'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { start } from '../http/rig.ts'
 
-/** A server whose requests and rejections take a second each, as its clock says. */
-async function slowServer(t: TestContext) {
+/**
+ * A server whose requests and rejections take a second each, as its clock says.
+ *
+ * @param readingMs what each reading of the clock takes
+ */
+async function slowServer(t: TestContext, readingMs = 0) {
   const served: string[] = []
   let elapsedMs = 0
   const clock = {
@@ -15,13 +19,14 @@ async function slowServer(t: TestContext) {
       elapsedMs += 1_000
       return wallClock.now()
     },
-    elapsedMs: () => elapsedMs,
+    elapsedMs: () => (elapsedMs += readingMs),
   }
   const handle = ({ address }: { readonly address: string }) => {
     served.push(address)
     return { status: 200, json: '{}' }
   }
-  const methods = { GET: { authenticated: false, handle } }
+  const operation = { authenticated: false, handle }
+  const methods = { GET: operation, POST: { ...operation, body: 'required' as const } }
   const more = [{ kind: 'public' as const, path: '/costly', methods }]
   const { server, logged } = await start(t, { clock, more, trustProxy: '10.0.0.1' })
   const answers: string[] = []
@@ -59,6 +64,24 @@ test('clients of a proxy take turns, and a turn serves a part of the requests', 
   const turns = await turnsUntil(() => served.includes('192.0.2.2'))
   assert.ok(served.length <= 4 && turns <= 4, `${served.length} requests, ${turns} turns`)
   assert.ok((await turnsUntil(() => served.length === 101)) > 90)
+})
+
+test('bodies that become whole at once take turns as well', async (t) => {
+  const { served, send } = await slowServer(t, 1)
+  const head = REQUEST.replace('GET', 'POST').replace(
+    'x-forwarded-for',
+    'content-type: application/json\r\ncontent-length: 2\r\nx-forwarded-for',
+  )
+  const clients = []
+  for (let n = 0; n < 20; n++) {
+    clients.push(send(`${head}{`, '192.0.2.1', '10.0.0.1'))
+    for (let turn = 0; turn < 5; turn++) await afterTurn()
+  }
+  assert.equal(served.length, 0)
+  for (const client of clients) client.write('}')
+  await turnsUntil(() => served.length > 0)
+  assert.ok(served.length < 10, `${served.length}`)
+  assert.ok((await turnsUntil(() => served.length === 20)) >= 3)
 })
 
 test('bytes that are no request take turns as well', async (t) => {

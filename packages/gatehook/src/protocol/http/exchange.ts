@@ -8,6 +8,7 @@ import type { Log } from '../../kernel/log.ts'
 import { type Pace, pauseLoop, startPace } from '../../kernel/pace.ts'
 import type { Principal } from '../../kernel/principal.ts'
 import type { TraceSpan } from '../../kernel/tracing.ts'
+import type { TakeAddressTurn } from './address-turns.ts'
 import { ENVELOPE_BYTES } from './answer-budget.ts'
 import type {
   After,
@@ -109,6 +110,8 @@ export interface ServerContext {
   readonly largeIngress: Ingress
   /** The turns of costly bodies, whose group rests after each while others send requests. */
   readonly parseTurns: TakeOwnerTurn
+  /** The turns in which requests and their bodies begin. */
+  readonly takeTurn: TakeAddressTurn
   readonly refusals: Refusals
   readonly authority: StreamAuthority
   /** Set before the server drains: from then on, responses close their connection. */

@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Holding } from '../../kernel/budget.ts'
 import type { TakeOwnerTurn } from '../../kernel/caller-group.ts'
 import { Failure } from '../../kernel/failure.ts'
+import type { TakeAddressTurn } from './address-turns.ts'
 import type { Call, Operation } from './call.ts'
 import {
   acceptedTypes,
@@ -17,6 +18,7 @@ import { type Ingress, tooManyBodies } from './ingress.ts'
 import { type JsonSize, measureJson, parseJsonBody, tooManyValues } from './json-body.ts'
 import { MediaBody } from './media-body.ts'
 import { ownerOf } from './owner.ts'
+import { smallChunksOf } from './small-chunks.ts'
 
 interface BodyLimits {
   readonly bodyBytes: number
@@ -36,6 +38,7 @@ interface ReceivingCall extends Call {
     readonly ingress: Ingress
     readonly largeIngress: Ingress
     readonly parseTurns: TakeOwnerTurn
+    readonly takeTurn: TakeAddressTurn
   }
   /** Set if the connection ends after the response. */
   closing: boolean
@@ -257,7 +260,9 @@ function readChunks(
       if (isRefused) return
       const newSize = size + chunk.length
       if (newSize > limits.discardBytes) return refuse(tooLarge(limits))
-      if (++count > MAX_CHUNKS) return refuse(tooManyChunks())
+      const small = smallChunksOf(request)
+      if (small?.isRefused) return refuse(tooManyAtOnce())
+      if (Math.max(++count, small?.count ?? 0) > MAX_CHUNKS) return refuse(tooManyChunks())
       if (newSize > limits.bodyBytes) drop()
       else if (chunk.length === length) {
         if (length > UNCOUNTED_BYTES && !fits(length)) return cut()
@@ -265,12 +270,20 @@ function readChunks(
       } else append(chunk)
       size = newSize
     })
-    request.on('end', () => {
-      isWhole = true
+    const accept = () => {
+      if (exchange.response.destroyed) {
+        drop()
+        return reject(ABORTED)
+      }
       if (size > limits.bodyBytes) return reject(tooLarge(limits))
       hold?.keep()
       exchange.bodyHold = hold
       resolve({ bytes: buffer.subarray(0, size), hold })
+    }
+    request.on('end', () => {
+      isWhole = true
+      // The turn of the head may have ended: thousands of bodies can become whole at once.
+      context.takeTurn(() => exchange.address, accept)
     })
     // Node closes a request that has arrived, too: then its answer releases the bytes.
     const abort = () => {
@@ -289,5 +302,7 @@ const NO_BYTES = Buffer.alloc(0)
 /** Bodies up to this size in one chunk, the most, do not count. */
 const UNCOUNTED_BYTES = 4_096
 
+const tooManyAtOnce = () =>
+  new Failure('overloaded', 'Too many small chunks of bodies arrive at once. Send larger ones.')
 const tooManyChunks = () =>
   new Failure('payload_too_large', `The body has more than ${MAX_CHUNKS} chunks. Send larger ones.`)

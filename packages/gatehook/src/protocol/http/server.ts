@@ -13,7 +13,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Random } from '../../kernel/random.ts'
-import { createAddressTurns, type TakeAddressTurn } from './address-turns.ts'
+import { createAddressTurns } from './address-turns.ts'
 import type { Endpoint } from './call.ts'
 import { createConnectionLimit } from './connection-limit.ts'
 import { vendorTypePattern } from './content-negotiation.ts'
@@ -152,6 +152,7 @@ export function createServer(options: ServerOptions): HttpServer {
     ingress: options.ingress ?? createIngress(clock),
     largeIngress: createIngress(clock, LARGE_BODY_SHARES),
     parseTurns: createParseTurns(egress.share, clock),
+    takeTurn: createAddressTurns(clock),
     refusals: createRefusals(clock),
     authority: createStreamAuthority(options),
     isLeaving: false,
@@ -192,7 +193,7 @@ export function createServer(options: ServerOptions): HttpServer {
   const server = createNodeServer(options.tls, limits)
   // Node 24 ignores further lines; by one more, `request-head.ts` finds that there are too many.
   server.maxHeadersCount = headerLines + 1
-  const takeTurn = createAddressTurns(clock)
+  const { takeTurn } = context
   const errorOptions: ParserErrorOptions = {
     log,
     takeTurn,
@@ -206,7 +207,7 @@ export function createServer(options: ServerOptions): HttpServer {
   }
   server.on('clientError', createParserErrorListener(errorOptions))
   server.on('connect', createConnectListener(errorOptions))
-  return operate(server, listener, context, { ...options, listenInner, takeTurn })
+  return operate(server, listener, context, { ...options, listenInner })
 }
 
 function createNodeServer(tls: TlsFiles | undefined, limits: HttpLimits) {
@@ -241,13 +242,10 @@ function operate(
   server: NodeServer,
   listener: Listener,
   context: ServerContext,
-  options: ServerOptions & {
-    readonly listenInner: InnerListener
-    readonly takeTurn: TakeAddressTurn
-  },
+  options: ServerOptions & { readonly listenInner: InnerListener },
 ): HttpServer {
   const connections = createConnectionLimit(context.limits.connections, options.proxies)
-  const { takeTurn } = options
+  const { takeTurn } = context
   const addressOf = (request: IncomingMessage): string => {
     const { address, isEncrypted } = connectionOf(request)
     return context.resolveOrigin(address, isEncrypted, request.headers, '').address

@@ -6,6 +6,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TakeAddressTurn } from './address-turns.ts'
 import type { ConnectionLimit } from './connection-limit.ts'
+import { createChunkMerger } from './small-chunks.ts'
 
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -91,6 +92,7 @@ const listenInTurns =
 export function trackRequests(server: Server, tracking: Tracking) {
   const { connections } = tracking
   const listener = listenInTurns(tracking)
+  const mergeChunks = createChunkMerger(tracking.addressOf)
   const inFlight = countRequests()
   let waitingCount = 0
   const release = (connection: TrackedConnection, count: number) => {
@@ -138,6 +140,7 @@ export function trackRequests(server: Server, tracking: Tracking) {
     const socket: TrackedSocket = request.socket
     const connection = socket[CONNECTION] ?? open(socket, response)
     if (ignoresNext(socket, connection)) return
+    mergeChunks(request, response)
     inFlight.add()
     connection.open++
     connection.latest = response
