@@ -1,10 +1,12 @@
 /**
- * The Fetch API for libraries that read JSON themselves: the bytes of a response are bounded, and
- * its values are counted before the library parses it (§11.5).
+ * The Fetch API for libraries that read JSON themselves: the bytes and chunks of a response
+ * are bounded, and its values are counted before the library parses it (§11.5).
  */
 import { measureJson } from '../../protocol/http/json-body.ts'
+import { BodyBytes } from './body-bytes.ts'
 
 const MAX_BYTES = 256 * 1024
+const MAX_CHUNKS = 4_096
 
 /** Types of values depend on the project that compiles this; some values are undefined. */
 type FetchOptions = { readonly [K in keyof RequestInit]?: unknown }
@@ -12,14 +14,14 @@ type FetchOptions = { readonly [K in keyof RequestInit]?: unknown }
 /** Sends a request. Throws for a response that is too large. */
 export async function fetchBounded(url: string, options: FetchOptions): Promise<Response> {
   const response = await fetch(url, options as RequestInit)
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length
-    if (bytes > MAX_BYTES) throw new Error(`the response is longer than ${MAX_BYTES} bytes`)
-    chunks.push(chunk)
+  const received = new BodyBytes()
+  let chunks = 0
+  for await (const { buffer, byteOffset, length } of response.body ?? []) {
+    received.add(Buffer.from(buffer, byteOffset, length))
+    if (received.size > MAX_BYTES) throw new Error(`the response is longer than ${MAX_BYTES} bytes`)
+    if (++chunks > MAX_CHUNKS) throw new Error(`the response has more than ${MAX_CHUNKS} chunks`)
   }
-  const body = Buffer.concat(chunks)
+  const body = received.read()
   try {
     measureJson(body)
   } catch (error) {
@@ -27,5 +29,5 @@ export async function fetchBounded(url: string, options: FetchOptions): Promise<
     throw new Error('the response of the other server is too large', { cause: error })
   }
   // Some statuses, such as 204, allow no body.
-  return new Response(bytes === 0 ? null : body, response)
+  return new Response(body.length === 0 ? null : body, response)
 }

@@ -1,8 +1,9 @@
 /** Sends one request on one connection and reads its response, within bounds (§9.9). */
 import type { Socket } from 'node:net'
 import { type AttemptRequest, FINAL_STATUS } from './attempt.ts'
+import { BodyBytes } from './body-bytes.ts'
 import type { PooledConnection } from './connection-pool.ts'
-import type { ResponseGuard, ResponseGuardLimits } from './response-guard.ts'
+import type { ResponseGuard } from './response-guard.ts'
 import { type Diagnosis, describeFailure, diagnose } from './socket-error.ts'
 
 /** The part of undici's client that this file uses; `transport.ts` creates it. */
@@ -48,12 +49,11 @@ export interface ClientConnection extends PooledConnection {
   guard: ResponseGuard | undefined
 }
 
-interface ExchangeLimits extends ResponseGuardLimits {
+interface ExchangeLimits {
   /** Bytes of the response body that the outcome contains. */
   readonly loggedBodyBytes: number
   /** A longer response body is cut; its status counts. */
   readonly bodyBytes: number
-  readonly headerCount: number
   /** Characters of response headers that the outcome contains. */
   readonly loggedHeaderCharacters: number
 }
@@ -88,10 +88,9 @@ export class PostExchange implements ExchangeHandler {
   readonly #connection: ClientConnection
   readonly #limits: ExchangeLimits
   readonly #onEnd: OnExchangeEnd
-  readonly #chunks: Buffer[] = []
+  readonly #body = new BodyBytes()
   #bytes = 0
   #status = 0
-  #interim = 0
   #headers: Record<string, string> = {}
   #isReused = false
   #hasEnded = false
@@ -115,32 +114,23 @@ export class PostExchange implements ExchangeHandler {
   }
 
   onResponseStart(
-    { rawHeaders }: ResponseController,
+    _: ResponseController,
     status: number,
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
-    const { interimResponses, headerCount, loggedHeaderCharacters } = this.#limits
-    if (status < FINAL_STATUS.min) {
-      if (++this.#interim > interimResponses) this.#end(failedExchange(describeFailure('protocol')))
-      return
-    }
-    if (status > FINAL_STATUS.max) {
+    if (status < FINAL_STATUS.min || status > FINAL_STATUS.max) {
       this.#end(failedExchange(describeFailure('protocol')))
       return
     }
-    const count = Array.isArray(rawHeaders) ? rawHeaders.length / 2 : 0
-    if (count > headerCount) {
-      this.#end(failedExchange(describeFailure('too_large')))
-      return
-    }
     this.#status = status
-    this.#headers = limitHeaders(headers, loggedHeaderCharacters)
+    this.#headers = limitHeaders(headers, this.#limits.loggedHeaderCharacters)
   }
 
   onResponseData(_: ResponseController, chunk: Buffer): void {
     const { loggedBodyBytes, bodyBytes } = this.#limits
+    this.#connection.guard?.countBody(chunk.length)
     const space = loggedBodyBytes - this.#bytes
-    if (space > 0) this.#chunks.push(chunk.length > space ? chunk.subarray(0, space) : chunk)
+    if (space > 0) this.#body.add(chunk.length > space ? chunk.subarray(0, space) : chunk)
     this.#bytes += chunk.length
     if (this.#bytes > bodyBytes) this.#end(this.#response())
   }
@@ -162,9 +152,7 @@ export class PostExchange implements ExchangeHandler {
   }
 
   #response(isWhole = false): ExchangeResult {
-    const [first = NO_BYTES, ...more] = this.#chunks
-    const bytes = more.length === 0 ? first : Buffer.concat(this.#chunks)
-    const body = bytes.toString('utf8')
+    const body = this.#body.read().toString('utf8')
     return { kind: 'answered', status: this.#status, headers: this.#headers, body, isWhole }
   }
 
@@ -174,8 +162,6 @@ export class PostExchange implements ExchangeHandler {
     this.#onEnd(this.#connection, result, isReusable)
   }
 }
-
-const NO_BYTES = Buffer.alloc(0)
 
 /** Returns the headers that fit into `maxCharacters`, each as one text. */
 function limitHeaders(

@@ -11,6 +11,7 @@ export const CODE = {
   blocked: 'GATEHOOK_BLOCKED',
   address: 'GATEHOOK_ADDRESS',
   tooLong: 'GATEHOOK_TOO_LONG',
+  interim: 'GATEHOOK_INTERIM',
 } as const
 
 export const createCodedError = (code: string): Error => Object.assign(new Error(code), { code })
@@ -57,6 +58,7 @@ const reasonsByCode: readonly (readonly [RegExp, FailureReason])[] = [
   [/^GATEHOOK_BLOCKED$/, 'blocked'],
   [/^GATEHOOK_ADDRESS$/, 'address'],
   [/^(GATEHOOK_TOO_LONG|UND_ERR_HEADERS_OVERFLOW|HPE_HEADER_OVERFLOW)$/, 'too_large'],
+  [/^GATEHOOK_INTERIM$/, 'protocol'],
   [/^ECONNREFUSED$/, 'refused'],
   [/^(ECONNRESET|EPIPE|ECONNABORTED)$/, 'reset'],
   [/^(ETIMEDOUT|UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT)$/, 'timeout'],

@@ -5,12 +5,13 @@
  */
 import { isIP, type Socket } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
-import { Agent, buildConnector, Client } from 'undici'
+import { Agent, buildConnector, Client, Pool } from 'undici'
 import type { Clock } from '../../kernel/clock.ts'
 import { isDialable } from './address-guard.ts'
 import type { Outcome, Send } from './attempt.ts'
 import { boundDecodedBody } from './bounded-response.ts'
 import { createConnectionPool } from './connection-pool.ts'
+import { countBodies } from './counted-handler.ts'
 import {
   type ClientConnection,
   type ExchangeResult,
@@ -24,7 +25,7 @@ import {
   type ResolveHost,
   resolveBySystem,
 } from './resolve-host.ts'
-import { guardResponses, type ResponseGuardLimits } from './response-guard.ts'
+import { guardResponses, type ResponseGuard, type ResponseGuardLimits } from './response-guard.ts'
 import { CODE, createCodedError, describeFailure } from './socket-error.ts'
 import { createTargetParser } from './target.ts'
 
@@ -65,10 +66,13 @@ export const LIMITS = {
   headerCount: 100,
   /** Characters of response headers that the outcome contains. */
   loggedHeaderCharacters: 4 * 1024,
-  /** Interim responses (1xx) before the final one. */
+  /** Interim responses (1xx) before the final one; their heads have `headerBytes` together. */
   interimResponses: 16,
   /** All bytes of a response, including its framing. */
   responseBytes: 256 * 1024,
+  /** That of 400 chunks of a byte; each eight bytes of a body give one back. */
+  framingBytes: 2 * 1024,
+  bodyPerFraming: 8,
   /** Bytes of a body that `fetch` returns. */
   fetchedBytes: 8 * 1024 * 1024,
   /** Time before the next address of the name is tried. */
@@ -76,6 +80,14 @@ export const LIMITS = {
   idleMs: 10_000,
   maxIdle: 512,
   maxIdlePerOrigin: 128,
+} as const
+
+/** Of responses that `fetch` reads: a row of 12 bytes may be a chunk, or a word of a stream. */
+const FETCH_LIMITS = {
+  ...LIMITS,
+  responseBytes: 2 * LIMITS.fetchedBytes,
+  framingBytes: 32 * 1024,
+  bodyPerFraming: 2,
 } as const
 
 /**
@@ -137,12 +149,7 @@ export function createTransport(options: TransportOptions): Transport {
       sendOn(pool.acquire(origin))
     })
 
-  const agent = new Agent({
-    connect: (target, callback) => connect(target, callback as Parameters<Connect>[1]),
-    maxHeaderSize: LIMITS.headerBytes,
-    maxResponseSize: LIMITS.fetchedBytes,
-    keepAliveTimeout: LIMITS.idleMs,
-  })
+  const agent = createFetchAgent(connect)
   const guardedFetch: typeof fetch = async (input, init) => {
     // Not every version of the platform's types has the dispatcher.
     const guarded = { redirect: 'manual', ...init, dispatcher: agent } as object as RequestInit
@@ -219,6 +226,36 @@ export function openConnection(
     },
   }
   return connection
+}
+
+/** Returns a dispatcher for `fetch`, whose connections bound what arrives (§9.9). */
+function createFetchAgent(connect: Connect): Agent {
+  const openClient = (origin: URL, options: object) => {
+    let guard: ResponseGuard | undefined
+    const client = new Client(origin, {
+      ...options,
+      connect: (target, callback) =>
+        connect(target, (error, socket) => {
+          if (!socket) return callback(error!, null)
+          guard = guardResponses(socket, FETCH_LIMITS)
+          callback(null, socket)
+        }),
+    })
+    const dispatch = client.dispatch.bind(client)
+    client.dispatch = (request, handler) =>
+      dispatch(
+        request,
+        countBodies(handler, () => guard),
+      )
+    return client
+  }
+  return new Agent({
+    factory: (origin, options) => new Pool(origin, { ...options, factory: openClient }),
+    pipelining: 1,
+    maxHeaderSize: LIMITS.headerBytes,
+    maxResponseSize: LIMITS.fetchedBytes,
+    keepAliveTimeout: LIMITS.idleMs,
+  })
 }
 
 type Dial = (...parameters: Parameters<buildConnector.connector>) => Socket

@@ -4,6 +4,7 @@
  */
 import type { Holding } from '../../kernel/budget.ts'
 import { type FailureReason, FINAL_STATUS } from './attempt.ts'
+import { BodyBytes } from './body-bytes.ts'
 import type {
   ClientConnection,
   ExchangeHandler,
@@ -58,8 +59,6 @@ export type UpstreamOutcome = UpstreamResponse | UpstreamFailure
 
 interface UpstreamLimits {
   readonly bodyBytes: number
-  readonly headerCount: number
-  readonly interimResponses: number
   /** The longest pause of a stream. */
   readonly pauseMs: number
 }
@@ -77,10 +76,9 @@ interface ExchangeParts {
 export class UpstreamExchange implements ExchangeHandler {
   readonly #parts: ExchangeParts
   readonly #reads: UpstreamRequest['reads']
-  readonly #chunks: Buffer[] = []
+  readonly #body = new BodyBytes()
   #timer: NodeJS.Timeout
   #bytes = 0
-  #interim = 0
   #isSent = false
   #response: Pick<UpstreamResponse, 'status' | 'headers'> | undefined
   #controller: ResponseController | undefined
@@ -113,22 +111,13 @@ export class UpstreamExchange implements ExchangeHandler {
   }
 
   onResponseStart(controller: ResponseController, status: number): void {
-    const { limits } = this.#parts
-    if (status < FINAL_STATUS.min) {
-      if (++this.#interim > limits.interimResponses) this.fail('protocol')
-      return
-    }
-    if (status > FINAL_STATUS.max) {
+    if (status < FINAL_STATUS.min || status > FINAL_STATUS.max) {
       this.fail('protocol')
       return
     }
-    const raw = (controller.rawHeaders ?? []) as readonly Buffer[]
-    if (raw.length / 2 > limits.headerCount) {
-      this.fail('too_large')
-      return
-    }
     this.#controller = controller
-    this.#response = { status, headers: readHeaders(raw) }
+    const headers = readHeaders((controller.rawHeaders ?? []) as readonly Buffer[])
+    this.#response = { status, headers }
     if (this.#reads === 'head') {
       this.#settle({ kind: 'answered', ...this.#response, body: NO_BYTES })
       this.#end(false)
@@ -147,13 +136,11 @@ export class UpstreamExchange implements ExchangeHandler {
     if (this.#out) this.#write(controller, this.#out, chunk)
     else if (this.#bytes > limits.bodyBytes) this.fail('body')
     else if (hold.grow(chunk.length)) this.fail('overloaded')
-    else this.#chunks.push(chunk)
+    else this.#body.add(chunk)
   }
 
   onResponseEnd(): void {
-    const [first = NO_BYTES, ...more] = this.#chunks
-    const body = more.length === 0 ? first : Buffer.concat(this.#chunks)
-    this.#settle({ kind: 'answered', ...this.#response!, body })
+    this.#settle({ kind: 'answered', ...this.#response!, body: this.#body.read() })
     this.#end(true)
   }
 

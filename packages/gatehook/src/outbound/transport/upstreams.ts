@@ -25,6 +25,9 @@ export const UPSTREAM_LIMITS = {
   headerCount: 100,
   interimResponses: 16,
   responseBytes: Number.POSITIVE_INFINITY,
+  // An operator chose the server, and its streams may be long.
+  framingBytes: Number.POSITIVE_INFINITY,
+  bodyPerFraming: 1,
   /** Shorter than servers keep idle connections: a POST on a closed one fails. */
   idleMs: 3_000,
   maxIdle: 256,
