@@ -75,7 +75,7 @@ test('bodies that become whole at once take turns as well', async (t) => {
   const clients = []
   for (let n = 0; n < 20; n++) {
     clients.push(send(`${head}{`, '192.0.2.1', '10.0.0.1'))
-    for (let turn = 0; turn < 5; turn++) await afterTurn()
+    for (let wait = 0; wait < 5; wait++) await afterTurn()
   }
   assert.equal(served.length, 0)
   for (const client of clients) client.write('}')

@@ -12,6 +12,8 @@ import type { Connection } from './sqlite-connection.ts'
 const COPIED_FROM_PAGES = 2_048
 /** Pages of a log that is to begin again: 16 MiB. A copy writes a page that changed often once. */
 const LONG_LOG_PAGES = 8_192
+/** Pages of a log that grows because long reads follow one another: 64 MiB. */
+const HELD_LOG_PAGES = 16_384
 /** Pages that the writer copies: in less than a millisecond. */
 const LAST_PAGES = 256
 /** The shortest time between two looks at the log. */
@@ -34,6 +36,10 @@ interface LogSize {
 export interface Checkpoints {
   /** Starts a copy if the log has enough pages. Called after each commit, and never throws. */
   afterCommit(): void
+  /** Whether the log has grown much since it began again, or since the last pause of reads. */
+  isHeld(): boolean
+  /** Notes that long reads have paused, so that the log could begin again. */
+  notePause(): void
   /** Ends the thread, and starts no copy any more. */
   close(): Promise<void>
 }
@@ -49,6 +55,9 @@ export function createCheckpoints(
   let isCopying = false
   let isClosed = false
   let nextLookMs = Number.NEGATIVE_INFINITY
+  /** Pages of the log at the last look, and at the last pause. */
+  let pages = 0
+  let pausedPages = 0
 
   const end = async () => {
     const ended = worker
@@ -80,6 +89,8 @@ export function createCheckpoints(
   /** Copies the last pages of a long log, or lets the thread copy many. */
   const look = () => {
     const { log, checkpointed } = writer.get(LOOK) as unknown as LogSize
+    if (log < pages) pausedPages = 0
+    pages = log
     const left = log - checkpointed
     if (log >= LONG_LOG_PAGES && left < LAST_PAGES) writer.get(COPY)
     if (left < COPIED_FROM_PAGES) return
@@ -99,6 +110,10 @@ export function createCheckpoints(
         // The transaction is committed, and its log remains.
         nextLookMs = nowMs + FAILED_MS
       }
+    },
+    isHeld: () => pages - pausedPages >= HELD_LOG_PAGES,
+    notePause() {
+      pausedPages = pages
     },
     async close() {
       isClosed = true

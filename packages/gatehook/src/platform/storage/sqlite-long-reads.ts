@@ -2,11 +2,13 @@
  * Long reads on SQLite: threads with one connection each, which start on demand and end when idle.
  * The thread that serves requests never waits for them.
  */
+import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { createGroupTurns } from '../../kernel/caller-group.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
 import type { Reader, Row, Statement, Value } from './database.ts'
+import type { Checkpoints } from './sqlite-checkpoints.ts'
 import { translateSqliteError } from './sqlite-errors.ts'
 import type { LongReadCommand, LongReadResult } from './sqlite-long-read-worker.ts'
 import {
@@ -20,6 +22,9 @@ import {
 const THREADS_MAX = 2
 /** An idle thread occupies about 20 MB, so it ends after this time. */
 const IDLE_MS = 60_000
+/** How long reads pause at most for the log, and how often they look at it. */
+const PAUSE_MAX_MS = 1_000
+const LOOK_MS = 20
 const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 }
 
 interface LongReadThread {
@@ -89,18 +94,55 @@ function createReader(thread: LongReadThread, transaction: Transaction): Reader 
   }
 }
 
+interface LongReadDeps {
+  readonly guard: TransactionGuard
+  readonly clock: Pick<Clock, 'elapsedMs'>
+  readonly log: Pick<Checkpoints, 'isHeld' | 'notePause'>
+}
+
 export interface SqliteLongReads {
   take<T>(group: TurnKey, read: (reader: Reader) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
+/**
+ * The pauses of long reads. SQLite's log begins again only while no read uses it, so reads that
+ * follow one another would let it grow until the disk is full.
+ */
+function createPauses(log: Pick<Checkpoints, 'isHeld' | 'notePause'>) {
+  /** The ends of the reads that have begun. */
+  const begun = new Set<Promise<void>>()
+  let pause: Promise<void> | undefined
+  const rest = async () => {
+    await Promise.all(begun)
+    for (let ms = 0; ms < PAUSE_MAX_MS && log.isHeld(); ms += LOOK_MS) await delay(LOOK_MS)
+    log.notePause()
+    pause = undefined
+  }
+  return {
+    /** Waits while the log is held. Returns the function that notes the end of the read. */
+    async begin(): Promise<() => void> {
+      while (log.isHeld()) {
+        pause ??= rest()
+        await pause
+      }
+      const { promise, resolve } = Promise.withResolvers<void>()
+      begun.add(promise)
+      return () => {
+        begun.delete(promise)
+        resolve()
+      }
+    },
+  }
+}
+
 /** Creates the long reads of a database. `file`: its absolute path. */
 export function createLongReads(
   file: string,
-  guard: TransactionGuard,
-  clock: Pick<Clock, 'elapsedMs'>,
+  { guard, clock, log }: LongReadDeps,
 ): SqliteLongReads {
   const takeTurn = createGroupTurns(THREADS_MAX, { clock })
+  const pauses = createPauses(log)
   const free = new Set<LongReadThread>()
   const running = new Set<Promise<unknown>>()
   const longRead = async <T>(read: (reader: Reader) => Promise<T>): Promise<T> => {
@@ -120,9 +162,13 @@ export function createLongReads(
       }
     }
   }
+  const readBetweenPauses = async <T>(read: (reader: Reader) => Promise<T>): Promise<T> => {
+    const end = await pauses.begin()
+    return longRead(read).finally(end)
+  }
   return {
     take(group, read) {
-      const result = takeTurn(group, () => longRead(read))
+      const result = takeTurn(group, () => readBetweenPauses(read))
       running.add(result)
       const onEnd = () => running.delete(result)
       result.then(onEnd, onEnd)

@@ -185,7 +185,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
   const queue = new WriteQueue(createWriterConnection(writer, shared), deps.log, clock)
   const explain = createFaultNamer(resolve(path), lockWait)
   const snapshots = openSnapshots(snapshotReader, guard, readerDeps)
-  const longReads = createLongReads(resolve(path), guard, clock)
+  const longReads = createLongReads(resolve(path), { guard, clock, log: checkpoints })
   let closing: Promise<void> | undefined
   const requireUsable = (method: string) => {
     guard.refuseInside(method)

@@ -27,7 +27,7 @@ type ChunkedRequest = IncomingMessage & { [ARRIVED]?: Arrived }
 type Parser = Record<number, { readonly name: string } | null | undefined>
 type ParsedSocket = Socket & { readonly parser?: Parser | null }
 
-/** Returns what is known of the small chunks of a body; undefined if it is not chunked. */
+/** Returns the count of the small chunks of a body; undefined if it is not chunked. */
 export const smallChunksOf = (request: IncomingMessage): Readonly<Arrived> | undefined =>
   (request as ChunkedRequest)[ARRIVED]
 
