@@ -1,6 +1,7 @@
 /** Checks of `gatehook doctor` on the state of an installation: copy, restore, move, durability. */
 
 import { existsSync } from 'node:fs'
+import { listCreatedTables } from '../declare/resources/additions.ts'
 import { expectTables } from '../declare/resources/expected-tables.ts'
 import { columnUse } from '../declare/resources/schema-check.ts'
 import type { Service } from '../declare/resources/service.ts'
@@ -18,6 +19,7 @@ import { createCopyMark, markFile } from '../platform/storage/copy-mark.ts'
 import type { Database } from '../platform/storage/database.ts'
 import { describeLockHolder, listLockHolders } from '../platform/storage/lock-holders.ts'
 import { isUnfinishedTarget, readMark } from '../platform/storage/move/mark.ts'
+import { listKeyless, listTables } from '../platform/storage/move/tables.ts'
 import {
   confirmsCommits,
   durabilityFaults,
@@ -123,9 +125,21 @@ export async function checkTables(
   if (grants.length > 0) return fail('the role lacks rights', `${statementsOf(grants)}.`)
   const expected = expectTables(db.dialect, service?.definition.resources ?? [])
   const faults = listFaults(parts, new Map(), expected)
-  if (faults.length === 0) return ok('logged, and without foreign triggers')
+  if (faults.length === 0) return checkKeys(db)
   const repair = statementsOf(faults.flatMap(([, , statements]) => statements))
   return fail(faults.map(([, detail]) => detail).join(' '), `${repair}.`)
+}
+
+/** Names tables of the service, of its migrations included, that no move could copy. */
+async function checkKeys(db: Database): Promise<CheckResult> {
+  const present = new Set(await listTables(db))
+  const created = [...(await listCreatedTables(db))].filter((name) => present.has(name))
+  const keyless = await listKeyless(db, created)
+  if (keyless.length === 0) return ok('logged, and without foreign triggers')
+  return warn(
+    `no primary key: ${keyless.join(', ')}`,
+    'gatehook move copies no table without one: add it in a migration.',
+  )
 }
 
 /** Names the sessions for whose locks statements wait, or for whose transaction streams wait. */

@@ -19,6 +19,7 @@ import {
   migrationChecksum,
   rehearsalSql,
 } from '../../platform/storage/migrate.ts'
+import { listKeyless } from '../../platform/storage/move/tables.ts'
 import type { RunDdl } from '../../platform/storage/partitions/catalog.ts'
 import { rehearse } from '../../platform/storage/recorded-migration.ts'
 import { sql } from '../../platform/storage/sql.ts'
@@ -59,6 +60,7 @@ export async function applyMigration(
   const { number, name, table } = migration
   const checksum = checksumOf(db, migration)
   let isReported = false
+  let created: string[] = []
   await db.migrate(async (tx, ddl) => {
     // The lock of `migrate` admits one process at a time; another one can be faster.
     if ((await appliedNumbers(tx)).includes(number)) return
@@ -68,7 +70,8 @@ export async function applyMigration(
       isReported = true
       const { before, after } = await runReviewed(db, { tx, ddl }, migration, mode)
       changed = subtractColumns(before, after)
-      await recordTables(tx, newTables(before, after))
+      created = newTables(before, after)
+      await recordTables(tx, created)
       // The record of one that is no resource stays: an older declaration must not create it empty.
       const declared = new Set(service.resources.map((resource) => resource.name))
       await deleteTableRecords(
@@ -88,6 +91,8 @@ export async function applyMigration(
       VALUES (${number}, ${name}, ${checksum}, ${changed.length === 0 ? 1 : 0})`)
   }, progress)
   if (isReported) mode.applied.push(`migration ${number} (${name})`)
+  for (const keyless of await listKeyless(db, created))
+    progress(`table ${keyless} created without a primary key: gatehook move copies no such table`)
 }
 
 /** Runs the statements. Returns the columns of all tables before and after them. */

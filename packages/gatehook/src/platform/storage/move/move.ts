@@ -45,6 +45,7 @@ import {
   insertStatements,
   type MovedTable,
   type RowKey,
+  requireKeys,
   requireSameTables,
   TableReader,
 } from './tables.ts'
@@ -106,6 +107,7 @@ export async function moveInstallation(options: MoveOptions): Promise<MoveResult
   const state = await openTarget(options, id)
   const tables = await listMovedTables(options)
   await requireSameTables(target, tables)
+  requireKeys(tables)
   if (!before) {
     await source.migrate(async (tx, ddl) => {
       await createMark(source, tx, ddl, { id, state: 'copying', target: targetName })
@@ -149,7 +151,11 @@ async function listMovedTables(options: MoveOptions): Promise<MovedTable[]> {
 }
 
 async function sizeOf(options: MoveOptions): Promise<Pick<MoveResult, 'rows' | 'tables'>> {
-  const tables = await listMovedTables(options)
+  const tables: MovedTable[] = []
+  for (const table of await listMovedTables(options)) {
+    // One that others have added to the source since did not move.
+    if (await exists(options.target, table.name)) tables.push(table)
+  }
   return { rows: await countAllRows(options.target, tables), tables: tables.length }
 }
 

@@ -16,7 +16,7 @@ import type { Table } from '../table.ts'
 export interface MovedTable {
   readonly name: string
   readonly columns: readonly Column[]
-  /** The columns of a unique index, in whose order the move reads the rows. */
+  /** The primary key, in whose order the move reads the rows; empty if the table has none. */
   readonly key: readonly string[]
 }
 
@@ -42,7 +42,7 @@ const PRIMARY_KEY = {
   postgres: `SELECT attname AS name FROM pg_index
     CROSS JOIN LATERAL unnest(indkey::int[]) WITH ORDINALITY AS part(number, place)
     JOIN pg_attribute ON attrelid = indrelid AND attnum = part.number
-    WHERE indrelid = to_regclass(?) AND indisprimary ORDER BY place`,
+    WHERE indrelid = to_regclass(quote_ident(?)) AND indisprimary ORDER BY place`,
 } as const
 
 /** Returns the names of all tables, those of others in the schema included. */
@@ -80,21 +80,36 @@ async function tableNames(db: Database, engine: readonly Table[]): Promise<strin
 }
 
 /**
- * Describes the tables that move, those of resources included. Throws `StorageError` for one
- * without a primary key.
+ * Describes the tables that move, those of resources included; with `isOwn`, those of others in the
+ * schema are left out.
  */
 export async function describeTables(
   db: Database,
   engine: readonly Table[],
+  isOwn: (name: string) => boolean = () => true,
 ): Promise<MovedTable[]> {
   const tables: MovedTable[] = []
-  for (const name of await tableNames(db, engine)) {
-    const columns = await db.columns(name)
-    const key = await readKey(db, name)
-    if (key.length === 0) throw new StorageError(`The table ${name} has no primary key.`)
-    tables.push({ name, columns, key })
+  for (const name of (await tableNames(db, engine)).filter(isOwn)) {
+    tables.push({ name, columns: await db.columns(name), key: await readKey(db, name) })
   }
   return tables
+}
+
+/** Returns those of the tables that have no primary key. */
+export async function listKeyless(db: Database, tables: readonly string[]): Promise<string[]> {
+  const keyless: string[] = []
+  for (const table of tables) if ((await readKey(db, table)).length === 0) keyless.push(table)
+  return keyless
+}
+
+/** Throws `StorageError` for a table that no move can copy. */
+export function requireKeys(tables: readonly MovedTable[]): void {
+  const keyless = tables.find(({ key }) => key.length === 0)
+  if (!keyless) return
+  throw new StorageError(
+    `The table ${keyless.name} has no primary key, by which a move copies its rows. Add one in a ` +
+      'migration, apply it by gatehook migrate, and run the move again.',
+  )
 }
 
 /** Throws `StorageError` when the target lacks a table or a column of the source. */
