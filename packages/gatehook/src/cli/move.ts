@@ -1,8 +1,7 @@
 /** `gatehook move`: moves an installation to another database, while its service runs (§2.8). */
 
 import { openExistingVault } from '../assembly/secrets.ts'
-import { moveOf } from '../declare/resources/move-target.ts'
-import { engineTables } from '../engine-tables.ts'
+import { moveOf, tablesOfUndo } from '../declare/resources/move-target.ts'
 import { recordAudit } from '../history/audit/store.ts'
 import { openSigner } from '../history/audit/trail.ts'
 import { wallClock } from '../kernel/clock.ts'
@@ -181,7 +180,7 @@ async function undo(input: Input, config: Config): Promise<undefined> {
     const result = await asCommandError(() =>
       undoMove({
         source,
-        tables: engineTables,
+        ...tablesOfUndo,
         sourceName: withoutPassword(config.databaseUrl),
         openTarget: (name) => openTarget(name, config, input),
         isForced: options.force === true,

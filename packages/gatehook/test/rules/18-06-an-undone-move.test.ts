@@ -1,17 +1,20 @@
 /** §18.6: an undone move loses no row of the target, and leaves one side that accepts writes. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { onEnd } from '../../../../test/rig/cleanup.ts'
-import { freshUrl, migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
+import { freshUrl, type Kind, migratedUrl, quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { moveDatabase } from '../../../../test/rig/move.ts'
 import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
+import { tablesOfUndo } from '../../src/declare/resources/move-target.ts'
+import type { Service } from '../../src/declare/resources/service.ts'
 import { engineTables } from '../../src/engine-tables.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
 import { StorageError } from '../../src/platform/storage/database.ts'
 import { stopWrites } from '../../src/platform/storage/move/changes.ts'
+import { readMark } from '../../src/platform/storage/move/mark.ts'
 import { describeTables } from '../../src/platform/storage/move/tables.ts'
 import { undoMove } from '../../src/platform/storage/move/undo.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
@@ -19,9 +22,10 @@ import { ACCESS, HEAD } from '../storage/team-database.ts'
 
 const open = (url: string) => openDatabase(url, { log: quietLog, checksReferences: false })
 
-const quiet = resource('quiet', {
+const QUIET = {
   fields: {
     id: f.id(),
+    name: f.string().default('word'),
     n: f.int(),
     at: f.time().nullable().default(null),
     tags: f.array(f.string(), { max: 3 }),
@@ -29,7 +33,8 @@ const quiet = resource('quiet', {
   list: { filter: [], sort: [] },
   access: ACCESS,
   events: [],
-})
+}
+const quiet = resource('quiet', QUIET)
 
 let count = 0
 const createUser = async (node: TestApp) => {
@@ -57,7 +62,7 @@ for (const [from, to] of directions) {
     assert.equal((await node.get('/api/v2/users')).body.data.length, 1)
     const openTarget = () => open(url)
     const sourceName = 'the source'
-    const options = { source, tables: engineTables, sourceName, openTarget, isForced: false }
+    const options = { source, ...tablesOfUndo, sourceName, openTarget, isForced: false }
 
     assert.equal(await createUser(node), 201)
     await assert.rejects(undoMove(options), /rows that this database lacks: .*1 of users/)
@@ -89,7 +94,7 @@ for (const [from, to] of directions) {
     assert.equal((await node.patch('/api/quiet/1', { n: 10 })).status, 200)
     assert.equal((await node.delete('/api/quiet/2')).status, 204)
     const openTarget = () => open(url)
-    const options = { source, tables: engineTables, sourceName: 'it', openTarget }
+    const options = { source, ...tablesOfUndo, sourceName: 'it', openTarget }
     await assert.rejects(
       undoMove({ ...options, isForced: false }),
       /rows that this database lacks: 1 of quiet, 1 deleted of quiet\. /,
@@ -99,6 +104,96 @@ for (const [from, to] of directions) {
     assert.equal((await before.get('/api/quiet')).body.data.length, 5)
   })
 }
+
+/** Moves the declaration and opens a node of `after` on the target, and the source. */
+async function moveDeclared(
+  t: TestContext,
+  [from, to]: readonly [Kind, Kind],
+  after: Service = service({ ...HEAD, resources: [quiet] }),
+) {
+  const declared = service({ ...HEAD, resources: [quiet] })
+  const before = await openService(t, from, { service: declared })
+  const key = await before.key()
+  assert.equal((await before.post('/api/quiet', { n: 1, tags: ['a'] })).status, 201)
+  const url = await freshUrl(t, to)
+  await moveDatabase(before.url, url, declared)
+  const source = await open(before.url)
+  onEnd(t, () => source.close())
+  const node = await openService(t, to, { url, key, service: after })
+  const openTarget = () => open(url)
+  const options = { source, ...tablesOfUndo, sourceName: 'it', openTarget, isForced: false }
+  return { before, node, source, url, options }
+}
+
+for (const direction of directions) {
+  test(`tables of others are neither counted nor locked [${direction.join(' to ')}]`, async (t) => {
+    const { node, source, options } = await moveDeclared(t, direction)
+    const { db } = node.app
+    const texts = [
+      'CREATE TABLE books (id int PRIMARY KEY, title text)',
+      'CREATE TABLE "Shelves" (id int PRIMARY KEY, scope int)',
+      'CREATE TABLE hits (at int)',
+    ]
+    for (const text of texts)
+      for (const side of [db, source]) await side.migrate((_tx, ddl) => ddl(text))
+    const insert = (text: string) => db.migrate((_tx, ddl) => ddl(text))
+    await insert("INSERT INTO books VALUES (1, 'A')")
+    await insert('INSERT INTO hits VALUES (1)')
+    assert.equal((await node.post('/api/quiet', { n: 2, tags: [] })).status, 201)
+    await assert.rejects(undoMove(options), /lacks: 1 of quiet\. /)
+    const { lost } = (await undoMove({ ...options, isForced: true }))!
+    assert.deepEqual(lost, [{ table: 'quiet', rows: 1, deleted: 0 }])
+    assert.equal((await node.post('/api/quiet', { n: 3, tags: [] })).status, 503)
+    await insert("INSERT INTO books VALUES (2, 'B')")
+    await insert('INSERT INTO "Shelves" VALUES (1, 1)')
+    await insert('INSERT INTO hits VALUES (2)')
+  })
+
+  test(`tables of migrations after the move count [${direction.join(' to ')}]`, async (t) => {
+    const migrations = [{ number: 1, name: 'hits', sql: 'CREATE TABLE hits (at {int})' }]
+    const after = service({ ...HEAD, resources: [quiet], migrations })
+    const { node, options } = await moveDeclared(t, direction, after)
+    assert.deepEqual((await undoMove(options))!.lost, [])
+    const again = await moveDeclared(t, direction, after)
+    await again.node.app.db.migrate((_tx, ddl) => ddl('INSERT INTO hits VALUES (1)'))
+    await assert.rejects(undoMove(again.options), /lacks: 1 of hits\. /)
+    assert.equal((await node.post('/api/quiet', { n: 3, tags: [] })).status, 503)
+  })
+
+  test(`the words of a new search are no loss [${direction.join(' to ')}]`, async (t) => {
+    const after = service({
+      ...HEAD,
+      resources: [resource('quiet', { ...QUIET, search: ['name'] })],
+    })
+    const { node, options } = await moveDeclared(t, direction, after)
+    assert.equal((await node.get('/api/quiet?q=word')).body.data.length, 1)
+    assert.deepEqual((await undoMove(options))!.lost, [])
+  })
+
+  test(`a repeated undo leaves one writable side [${direction.join(' to ')}]`, async (t) => {
+    const { before, node, source, options } = await moveDeclared(t, direction)
+    const create = (app: TestApp) => app.post('/api/quiet', { n: 2, tags: [] })
+    assert.equal((await create(node)).status, 201)
+    const audit = () => Promise.reject(new Error('killed'))
+    await assert.rejects(undoMove({ ...options, isForced: true, audit }), /killed/)
+    assert.deepEqual([(await create(before)).status, (await create(node)).status], [503, 503])
+    await assert.rejects(undoMove(options), /lacks: 1 of quiet\. /)
+    assert.deepEqual([(await create(before)).status, (await create(node)).status], [503, 201])
+    assert.equal(await readMark(node.app.db), undefined)
+    assert.notEqual(await readMark(source), undefined)
+  })
+}
+
+test('a move is not undone whose target was moved itself', async (t) => {
+  const { node, url, options } = await moveDeclared(t, ['sqlite', 'sqlite'])
+  const create = async () => (await node.post('/api/quiet', { n: 2, tags: [] })).status
+  assert.equal(await create(), 201)
+  const third = await freshUrl(t, 'sqlite')
+  await moveDatabase(url, third, service({ ...HEAD, resources: [quiet] }))
+  for (const isForced of [false, true])
+    await assert.rejects(undoMove({ ...options, isForced }), /itself is moved to the target\. Undo/)
+  assert.equal(await create(), 503)
+})
 
 test('a move is undone whose target only served reads', async (t) => {
   const service = await openService(t, 'sqlite')
@@ -114,7 +209,7 @@ test('a move is undone whose target only served reads', async (t) => {
   assert.equal((await node.get('/readyz')).status, 200)
   const openTarget = () => open(url)
   const result = await undoMove({
-    tables: engineTables,
+    ...tablesOfUndo,
     source,
     sourceName: 'it',
     openTarget,

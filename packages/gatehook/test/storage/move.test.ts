@@ -1,20 +1,26 @@
 /** `gatehook move` copies every row with its id during writes, and can be resumed (§2.8). */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl, type Kind, quietLog } from '../../../../test/rig/databases.ts'
 import { moveDatabase } from '../../../../test/rig/move.ts'
 import { type Caller, openService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
 import { openApp } from '../../src/app.ts'
-import { checkMove } from '../../src/cli/doctor-installation.ts'
-import { engineTables } from '../../src/engine-tables.ts'
+import { checkMove, checkTables } from '../../src/cli/doctor-installation.ts'
+import { migrateService } from '../../src/declare/resources/migrate.ts'
+import { tablesOfUndo } from '../../src/declare/resources/move-target.ts'
+import { migrateEngine } from '../../src/engine-tables.ts'
+import { service } from '../../src/gatehook.ts'
 import { createFeed } from '../../src/history/events/feed.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { loadConfig } from '../../src/platform/config/config.ts'
+import { readMark } from '../../src/platform/storage/move/mark.ts'
 import type { MoveOptions, MoveProgress } from '../../src/platform/storage/move/move.ts'
 import { undoMove } from '../../src/platform/storage/move/undo.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
+import { HEAD, notes } from './team-database.ts'
 
 const ENVIRONMENT = {
   GATEHOOK_PORT: '0',
@@ -217,7 +223,7 @@ test('a moved source serves reads and rejects writes until the move is undone', 
   const source = await openDatabase(service.url, { log: quietLog })
   const openTarget = () => openDatabase(url, { log: quietLog })
   const sourceName = 'the source'
-  const options = { source, tables: engineTables, sourceName, openTarget, isForced: false }
+  const options = { source, ...tablesOfUndo, sourceName, openTarget, isForced: false }
   const result = await undoMove(options)
   assert.deepEqual(result, { target: 'the target', targetStopped: true, lost: [] })
   assert.equal(await undoMove(options), undefined)
@@ -245,5 +251,37 @@ test('a move is rejected when the service does not declare a table of the source
   const source = await openSource(t, 'sqlite')
   await source.app.db.migrate((_tx, ddl) => ddl('CREATE TABLE notes (id INTEGER PRIMARY KEY)'))
   await assert.rejects(move(source.url, await freshUrl(t, 'postgres')), /the table notes.*lost/)
+  await source.app.db.migrate((_tx, ddl) => ddl('DROP TABLE notes; CREATE TABLE hits (at int)'))
+  await assert.rejects(move(source.url, await freshUrl(t, 'postgres')), /the table hits.*lost/)
   assert.equal((await source.post('/api/v2/users', user(99))).status, 201)
 })
+
+for (const kind of ['sqlite', 'postgres'] as const) {
+  test(`a table of a migration without a primary key is told [${kind}]`, async (t) => {
+    const migrations = [{ number: 1, name: 'hits', sql: 'CREATE TABLE "Hits" (at {int})' }]
+    const declared = service({ ...HEAD, resources: [notes], migrations })
+    const url = await freshUrl(t, kind)
+    const db = await openDatabase(url, { log: quietLog })
+    onEnd(t, () => db.close())
+    await migrateEngine(db, { clock: wallClock })
+    const lines: string[] = []
+    await migrateService(db, declared.definition, (line) => void lines.push(line))
+    assert.match(lines.join('\n'), /table Hits created without a primary key/)
+    const { state, detail } = (await checkTables(db, declared))!
+    assert.deepEqual([state, detail], ['warn', 'no primary key: Hits'])
+    const target = await freshUrl(t, 'sqlite')
+    await assert.rejects(moveDatabase(url, target, declared), /Hits has no primary key.*migration/)
+    assert.equal(await readMark(db), undefined)
+
+    const repair = 'DROP TABLE "Hits"; CREATE TABLE "Hits" (at {int} PRIMARY KEY)'
+    const again = { number: 2, name: 'key of hits', sql: repair }
+    const repaired = service({ ...HEAD, resources: [notes], migrations: [...migrations, again] })
+    await migrateService(db, repaired.definition)
+    assert.equal((await checkTables(db, repaired))!.state, 'ok')
+    await db.migrate((_tx, ddl) => ddl('INSERT INTO "Hits" VALUES (7)'))
+    await moveDatabase(url, target, repaired)
+    const moved = await openDatabase(target, { log: quietLog })
+    assert.deepEqual(await moved.arrays(sql`SELECT at FROM "Hits"`), [[7]])
+    await moved.close()
+  })
+}

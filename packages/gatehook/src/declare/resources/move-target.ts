@@ -1,9 +1,10 @@
-/** Prepares the target of a move for the rows of a service. */
+/** The options of a move and of its undo that follow from the declaration. */
 import { engineTables, migrateEngine } from '../../engine-tables.ts'
 import { wallClock } from '../../kernel/clock.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import type { MoveOptions } from '../../platform/storage/move/move.ts'
-import { copyAdditions } from './additions.ts'
+import type { UndoOptions } from '../../platform/storage/move/undo.ts'
+import { copyAdditions, listCreatedTables } from './additions.ts'
 import { requireOwnTables } from './database-owner.ts'
 import { migrateService } from './migrate.ts'
 import type { ServiceDefinition } from './service.ts'
@@ -30,3 +31,10 @@ export const moveOf = (
     await copyAdditions(source, target)
   },
 })
+
+/** The options of an undone move that say which tables are those of the installation. */
+export const tablesOfUndo: Pick<UndoOptions, 'tables' | 'listCreated' | 'isDerived'> = {
+  tables: engineTables,
+  listCreated: listCreatedTables,
+  isDerived: isWordTable,
+}

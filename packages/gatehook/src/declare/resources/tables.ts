@@ -48,6 +48,7 @@ const fills: Table = {
   place: 'local',
   belongs: 'installation',
   stays: 'until all rows are filled',
+  ofNodes: true,
 }
 
 const searchIndexes: Table = {
@@ -61,6 +62,7 @@ const searchIndexes: Table = {
   place: 'local',
   belongs: 'installation',
   stays: 'for ever',
+  ofNodes: true,
 }
 
 export const ownKeys: Table = {

@@ -32,7 +32,9 @@ const insertChange = (name: Database['name'], table: MovedTable, row: 'NEW' | 'O
   `INSERT INTO gh_move_changes (table_name, row_key)
    VALUES (${text(table.name)}, ${keySql(name, table, row)});`
 
-const triggerName = (table: MovedTable, suffix: string): string =>
+type TableName = Pick<MovedTable, 'name'>
+
+const triggerName = (table: TableName, suffix: string): string =>
   `"gh_move_${table.name}_${suffix.toLowerCase()}"`
 
 /** Creates the table of changes; on SQLite also the triggers that fill it. */
@@ -105,7 +107,7 @@ async function stopFile(tables: readonly MovedTable[], ddl: Ddl): Promise<void> 
 /** Drops the triggers that record changes, and the table of changes. */
 export async function dropRecording(
   { name }: Database,
-  tables: readonly MovedTable[],
+  tables: readonly TableName[],
   ddl: Ddl,
 ): Promise<void> {
   for (const table of tables) {
@@ -123,7 +125,7 @@ export async function dropRecording(
 /** Drops the triggers that reject writes. */
 export async function admitWrites(
   { name }: Database,
-  tables: readonly MovedTable[],
+  tables: readonly TableName[],
   ddl: Ddl,
 ): Promise<void> {
   if (name === 'postgres') {

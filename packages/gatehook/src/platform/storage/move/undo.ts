@@ -7,7 +7,14 @@ import { type Database, StorageError, type Tx } from '../database.ts'
 import type { Table } from '../table.ts'
 import { admitWrites, dropRecording, stopWrites } from './changes.ts'
 import { createMark, dropMark, readMark } from './mark.ts'
-import { countRows, describeTables, lineReader, type MovedTable, TableReader } from './tables.ts'
+import {
+  countRows,
+  describeTables,
+  lineReader,
+  listTables,
+  type MovedTable,
+  TableReader,
+} from './tables.ts'
 
 /** The row that the move writes to the target: its value of `Table.recordsMove`. */
 const MOVED = 'installation.moved'
@@ -33,6 +40,10 @@ export interface UndoOptions {
   readonly source: Database
   /** The tables of the engine. */
   readonly tables: readonly Table[]
+  /** Returns the tables that starts and migrations of the service created. */
+  readonly listCreated: (db: Database) => Promise<ReadonlySet<string>>
+  /** Whether the rows of a table follow from others, so that none is lost. */
+  readonly isDerived: (table: string) => boolean
   /** The source without its password, for the operator of the target. */
   readonly sourceName: string
   /** Opens the target of the move. Throws `StorageError` if it cannot be read. */
@@ -69,7 +80,7 @@ export async function undoMove(options: UndoOptions): Promise<UndoResult | undef
         })
   try {
     const lost = target ? await stopTarget(options, target, mark.id) : []
-    const tables = await describeTables(source, options.tables)
+    const tables = (await listTables(source)).map((name) => ({ name }))
     await source.migrate(async (tx, ddl) => {
       await admitWrites(source, tables, ddl)
       await dropRecording(source, tables, ddl)
@@ -87,24 +98,32 @@ export async function undoMove(options: UndoOptions): Promise<UndoResult | undef
  * source lacks. Throws, and lets the target accept writes again, if these may not be lost.
  */
 async function stopTarget(
-  { source, sourceName, isForced, tables: engine }: UndoOptions,
+  options: UndoOptions,
   target: Database,
   id: string,
 ): Promise<LostChanges[]> {
-  const tables = await describeTables(target, engine)
+  const { source, sourceName, isForced } = options
   const before = await readMark(target)
+  if (before && before.id !== id) {
+    throw new StorageError(
+      `The target itself is moved to ${before.target}. Undo that move first, where ` +
+        'GATEHOOK_DATABASE_URL names the target of this one: gatehook move --undo',
+    )
+  }
   if (before?.state === 'copying') return [] // an unfinished copy that no node uses
+  const tables = await listOwnTables(options, target)
   await stopWrites(target, tables)
   await target.migrate(async (tx, ddl) => {
     if (before) await dropMark(ddl)
     await createMark(target, tx, ddl, { id, state: 'moved', target: sourceName })
   })
-  const lost = await listLost(source, target, await comparedTables(source, tables, engine))
+  const lost = await listLost(source, target, await comparedTables(options, tables))
   if (lost.length === 0 || isForced) return lost
   await target.migrate(async (tx, ddl) => {
     await admitWrites(target, tables, ddl)
     await dropMark(ddl)
-    if (before) await createMark(target, tx, ddl, before)
+    // The mark of an undo that was interrupted ends with it.
+    if (before && before.target !== sourceName) await createMark(target, tx, ddl, before)
   })
   throw new StorageError(
     `The target has rows that this database lacks: ${describeLost(lost)}. To use this database ` +
@@ -112,35 +131,46 @@ async function stopTarget(
   )
 }
 
+/** Returns the tables of the installation, without those of others in its schema. */
+async function listOwnTables(
+  { tables, listCreated, isDerived }: UndoOptions,
+  db: Database,
+): Promise<MovedTable[]> {
+  const created = await listCreated(db)
+  const engine = new Set(tables.map(({ name }) => name))
+  const isOwn = (name: string) => engine.has(name) || created.has(name) || isDerived(name)
+  return describeTables(db, tables, isOwn)
+}
+
 interface ComparedTable {
   /** With the columns that are compared. */
   readonly table: MovedTable
   /** Whether its changes and deletions count, too. */
-  readonly isOfTeam: boolean
+  readonly isOfService: boolean
   /** Whether the source has no such table. */
   readonly isNew: boolean
 }
 
 /**
- * Returns the tables of the team with the columns that both sides have. Of those of the engine, the
- * columns of the keys, and that of `recordsMove`: nodes change their rows without a request, and
- * requests that change one add another to the audit trail. Nodes add rows to some of them, too.
+ * Returns the tables of the service with the columns that both sides have. Of those of the engine,
+ * the columns of the keys, and that of `recordsMove`: nodes change their rows without a request,
+ * and requests that change one add another to the audit trail, refreshes of tokens aside: their
+ * persons sign in again. Nodes add rows to some of them, too.
  */
 async function comparedTables(
-  source: Database,
+  { source, tables: engine, isDerived }: UndoOptions,
   tables: readonly MovedTable[],
-  engine: readonly Table[],
 ): Promise<ComparedTable[]> {
   const compared: ComparedTable[] = []
   for (const table of tables) {
     const own = engine.find(({ name }) => name === table.name)
-    if (own?.ofNodes) continue
+    if (own?.ofNodes || isDerived(table.name)) continue
     const stored = new Set((await source.columns(table.name)).map(({ name }) => name))
     const isCompared = (name: string) =>
       own ? table.key.includes(name) || name === own.recordsMove : stored.has(name)
     const isNew = stored.size === 0
     const columns = isNew ? table.columns : table.columns.filter(({ name }) => isCompared(name))
-    compared.push({ table: { ...table, columns }, isOfTeam: own === undefined, isNew })
+    compared.push({ table: { ...table, columns }, isOfService: own === undefined, isNew })
   }
   return compared
 }
@@ -152,7 +182,15 @@ async function listLost(
   tables: readonly ComparedTable[],
 ): Promise<LostChanges[]> {
   const lost: LostChanges[] = []
-  for (const { table, isOfTeam, isNew } of tables) {
+  for (const { table, isOfService, isNew } of tables) {
+    if (table.key.length === 0) {
+      // Added after the move, which copies none without a key; or it has lost its key since.
+      const stored = isNew ? 0 : await countRows(source, table)
+      const more = (await countRows(target, table)) - stored
+      const [rows, deleted] = [Math.max(0, more), Math.max(0, -more)]
+      if (more !== 0) lost.push({ table: table.name, rows, deleted })
+      continue
+    }
     const reader = new TableReader(table)
     const lineOf = lineReader(table)
     let rows = 0
@@ -163,14 +201,14 @@ async function listLost(
       const keys = present.map((row) => reader.keyOf(row))
       const stored = isNew ? [] : await reader.rows(source, keys)
       const lines = new Set(stored.map(lineOf))
-      rows += isOfTeam
+      rows += isOfService
         ? present.filter((row) => !lines.has(lineOf(row))).length
         : keys.length - stored.length
       storedCount += stored.length
       if (page.next === undefined) break
       after = page.next
     }
-    const deleted = isOfTeam && !isNew ? (await countRows(source, table)) - storedCount : 0
+    const deleted = isOfService && !isNew ? (await countRows(source, table)) - storedCount : 0
     if (rows > 0 || deleted > 0) lost.push({ table: table.name, rows, deleted })
   }
   return lost
