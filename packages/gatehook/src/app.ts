@@ -152,7 +152,10 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
     observe: metrics.observe,
     ...requestTracing(foundation.tracing, monitoring.observe),
   })
-  const work = createBackgroundWork({ ...foundation, components, jobs: consoleApi.jobs })
+  const { clockSteps, clockDifference } = prepared
+  const mayPurge = () => !clockSteps.isHeld() && !clockDifference.isDoubtful()
+  const { jobs } = consoleApi
+  const work = createBackgroundWork({ ...foundation, components, jobs, mayPurge })
   return {
     db,
     service: prepared.service,

@@ -23,6 +23,8 @@ interface BackgroundWorkDeps
   extends Pick<Foundation, 'db' | 'random' | 'clock' | 'log' | 'poll' | 'restore'> {
   readonly components: readonly Component[]
   readonly jobs: JobLog
+  /** Whether the clock is right as far as the node knows: purged rows never return. */
+  readonly mayPurge: () => boolean
 }
 
 const HELD = 'deliveries, jobs and mail are held until: gatehook restore release'
@@ -40,6 +42,7 @@ export function createBackgroundWork({
   restore,
   components,
   jobs,
+  mayPurge,
 }: BackgroundWorkDeps): BackgroundWork {
   const node = random.bytes(16).toString('hex')
   const lease = createChoreLease(db, clock, node)
@@ -75,7 +78,7 @@ export function createBackgroundWork({
       if (stopJanitor) return
       const chores = choresOf(components)
       const nodeChores = components.flatMap((component) => component.nodeChores ?? [])
-      stopJanitor = startJanitor({ log, chores, nodeChores, lease, clock, jobs })
+      stopJanitor = startJanitor({ log, chores, nodeChores, lease, clock, jobs, mayPurge })
       const isHeldNow = isHeld(restore.current())
       if (isHeldNow) log.warn(HELD)
       for (const component of components) {

@@ -33,6 +33,7 @@ import { recognizeRestore } from '../operate/restore/recognition.ts'
 import { followRestore, type RestoreFollower } from '../operate/restore/state.ts'
 import { type ClockKeeper, clockKeeper } from '../operate/system/clock.ts'
 import { type ClockDifference, createClockDifference } from '../operate/system/clock-difference.ts'
+import { type ClockSteps, createClockSteps } from '../operate/system/clock-steps.ts'
 import { declareEmittedTypes } from '../outbound/emissions/declared-types.ts'
 import { nodeNameOf } from '../platform/config/environment.ts'
 import type { Database } from '../platform/storage/database.ts'
@@ -69,6 +70,7 @@ export interface PreparedDatabase {
   readonly indexes: IndexBuilder
   /** Measures how far the clock of the machine differs from that of the database. */
   readonly clockDifference: ClockDifference
+  readonly clockSteps: ClockSteps
   /** Compares the database with the columns that this node uses. */
   readonly schema: SchemaCheck
   /** The rows that unauthenticated callers read: live mode of the default customer (§6.10). */
@@ -163,6 +165,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     publicScope,
     indexes,
     clockDifference: createClockDifference({ db, clock: wallClock, log, node }),
+    clockSteps: createClockSteps(wallClock, log),
     schema: await openSchemaCheck({
       ...{ db, dialect: db.dialect, log, tables },
       resources: service.resources,

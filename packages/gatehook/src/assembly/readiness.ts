@@ -69,8 +69,9 @@ export function assembleReadiness(
   {
     schema,
     clockDifference,
+    clockSteps,
     pending,
-  }: Pick<PreparedDatabase, 'schema' | 'clockDifference' | 'pending'>,
+  }: Pick<PreparedDatabase, 'schema' | 'clockDifference' | 'clockSteps' | 'pending'>,
   {
     isDraining,
     secrets,
@@ -92,7 +93,7 @@ export function assembleReadiness(
   const inodes = createInodeCheck({ folder: dataFolder(config), clock, log })
   const tlsFiles = createTlsFileCheck(tlsFilesOf(config), { clock, log })
   const nodeWarnings = {
-    clock: clockDifference.warning,
+    clock: async () => (await clockDifference.warning()) ?? clockSteps.warning(),
     schema: schema.warning,
     addresses: addressWarning(primaryFault, db),
     round_trip: roundTrip.warning,

@@ -10,7 +10,7 @@ import { createTransactionGuard } from '../../src/platform/storage/transaction.t
 
 test('a read waits for those that have begun, and until the log has begun again', async (t) => {
   const file = join(emptyFolder(t), 'gatehook.db')
-  const db = openDatabase(`file:${file}`, { log: quietLog })
+  const db = openDatabase(`sqlite:${file}`, { log: quietLog })
   onEnd(t, async () => (await db).close())
   await db
   let isHeld = false

@@ -28,6 +28,8 @@ export interface ClockDifference {
   /** A warning for `/readyz`, above 2 s. */
   readonly warning: HealthCheck
   readonly metric: Metric
+  /** Whether the clock of this node is wrong, or may be, above 60 s. */
+  readonly isDoubtful: () => boolean
   /** Returns how far the node is ahead of the database, at least; 0 if it is behind. */
   readonly leadMs: () => number
 }
@@ -51,6 +53,7 @@ export function createClockDifference(options: ClockDifferenceOptions): ClockDif
     Math.abs(reading.differenceMs) > CLOCK_REFUSE_MS && reading.wrong === wrong
       ? warning()
       : undefined
+  const [check, writeCheck] = [describeWrong('node'), describeWrong(undefined)]
   const select = selectClocks(db, node)
   const polledClocks = (clocks: NonNullable<typeof select>): PolledValue => ({
     select() {
@@ -67,8 +70,9 @@ export function createClockDifference(options: ClockDifferenceOptions): ClockDif
   })
   return {
     polled: select ? [polledClocks(select)] : [],
-    check: describeWrong('node'),
-    writeCheck: describeWrong(undefined),
+    check,
+    writeCheck,
+    isDoubtful: () => (check() ?? writeCheck()) !== undefined,
     warning,
     leadMs: () => Math.max(0, -reading.differenceMs),
     metric: gauge(

@@ -122,3 +122,33 @@ test('without the lease, a node runs only the chores of each node', async (t) =>
   assert.deepEqual(runs, ['own', 'own', 'common', 'release 175000'])
   await stop()
 })
+
+test('nothing is purged while the clock is doubtful', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  let elapsed = 0
+  const clock: Clock = { now: () => elapsed, elapsedMs: () => elapsed }
+  const runs: string[] = []
+  let isRight = false
+  const stop = startJanitor({
+    log: { warn() {} } as unknown as Log,
+    chores: { common: async () => runs.push('common'), own: async () => runs.push('own') },
+    nodeChores: ['own'],
+    lease: { claim: async () => runs.push('claim') > 0, async release() {} },
+    clock,
+    jobs: new JobLog(),
+    mayPurge: () => isRight,
+  })
+  const pass = async () => {
+    for (let step = 0; step < 240; step++) {
+      elapsed += 250
+      t.mock.timers.tick(250)
+      for (let rest = 5; rest > 0; rest--) await immediate()
+    }
+  }
+  await pass()
+  assert.deepEqual(runs, [])
+  isRight = true
+  await pass()
+  assert.deepEqual(runs, ['own', 'claim', 'common'])
+  await stop()
+})

@@ -31,6 +31,8 @@ export interface JanitorOptions {
   readonly clock: Clock
   /** Receives each run of a chore. */
   readonly jobs: JobLog
+  /** Asked before each round. Default: always. */
+  readonly mayPurge?: () => boolean
 }
 
 /**
@@ -38,7 +40,7 @@ export interface JanitorOptions {
  * the janitor.
  */
 export function startJanitor(options: JanitorOptions): () => Promise<void> {
-  const { log, chores, nodeChores = [], lease, clock, jobs } = options
+  const { log, chores, nodeChores = [], lease, clock, jobs, mayPurge = () => true } = options
   let last = { now: clock.now(), elapsedMs: clock.elapsedMs() }
   const isDue = () =>
     clock.now() - last.now >= CHORE_INTERVAL_MS ||
@@ -74,7 +76,7 @@ export function startJanitor(options: JanitorOptions): () => Promise<void> {
     log,
     failure: 'the janitor failed',
     async run() {
-      if (!isDue()) return
+      if (!isDue() || !mayPurge()) return
       const current = { now: clock.now(), elapsedMs: clock.elapsedMs() }
       const jumpMs = current.now - last.now - (current.elapsedMs - last.elapsedMs)
       if (Math.abs(jumpMs) >= JUMP_MS) resting.clear()
