@@ -225,7 +225,7 @@ async function composeModules(
   const { makers, ...rights } = assembleMakers(foundation, { catalog, types, record, wake })
   const clientModule = assembleClients(foundation, service)
   const issuer = assembleTokens(foundation, { record, list, clients: clientModule.clients, late })
-  const tokens = withMakerReview(issuer, makers)
+  const tokens = withMakerReview(issuer, makers, administration.endGivenAccess!)
   const signIn = { ...events, ...rights, perform, list, tokens }
   const { people, sessions, hasher, devices, mail } = assemblePeople(foundation, signIn)
   const { verifiers, cheapVerifiers } = assembleVerifiers(foundation, prepared, tokens, people)

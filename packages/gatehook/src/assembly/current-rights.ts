@@ -21,7 +21,7 @@ import type { Tx } from '../platform/storage/database.ts'
 
 const parseScopes = (json: string): ReadonlySet<string> => new Set(JSON.parse(json) as string[])
 
-type Holder = StoredPrincipal & Pick<Principal, 'scopes' | 'revision' | 'caller'>
+type Holder = StoredPrincipal & Pick<Principal, 'scopes' | 'caller'>
 
 /** The scopes of an administrator. */
 const ADMINISTRATION: ReadonlySet<string> = new Set([ADMIN_SCOPE])
@@ -90,8 +90,8 @@ export function createCurrentRights(
     },
     {
       isOf: ({ kind }) => kind === 'key',
-      async read(tx, { scope, subject }) {
-        const json = await holdKeyScopes(tx, { scope, id: subject }, now())
+      async read(tx, { scope, subject, revision }) {
+        const json = await holdKeyScopes(tx, { scope, id: subject, revision }, now())
         return json === undefined ? undefined : parseScopes(json)
       },
     },

@@ -12,11 +12,12 @@ import { createRecorder, type RecordEvent, type Sink } from '../history/events/s
 import { createEventSignal, type EventSignal, streamRoute } from '../history/events/stream.ts'
 import { traceEvents } from '../history/events/traced-event.ts'
 import type { Administration } from '../identity/access/administration.ts'
+import { createEndGivenAccess } from '../identity/people/operator-access.ts'
 import type { Principal } from '../kernel/principal.ts'
 import { createOutbox } from '../outbound/deliveries/outbox.ts'
 import { customerWaker } from '../outbound/deliveries/registration-store.ts'
 import { createEventJobs } from '../outbound/jobs/event-jobs.ts'
-import { endAccessOfOperator } from '../pages/portal/store.ts'
+import { endPortalAccess } from '../pages/portal/store.ts'
 import type { JobQueue } from '../platform/jobs/queue.ts'
 import { createMailOutbox, type MailOutbox } from '../platform/mail/outbox.ts'
 import type { Perform } from '../protocol/idempotency/perform.ts'
@@ -89,7 +90,7 @@ export function assembleEvents(
       ...administration,
       record,
       wakeDeliveriesOf: customerWaker(late.wakeDeliveries),
-      endPortalAccessOf: endAccessOfOperator,
+      endGivenAccess: createEndGivenAccess(endPortalAccess),
     },
     queue,
     eventSignal,

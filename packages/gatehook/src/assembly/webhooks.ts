@@ -5,6 +5,7 @@ import { signInResource } from '../declare/resources/directory.ts'
 import type { ServiceEventTypes } from '../declare/resources/event-types.ts'
 import type { RecordEvent } from '../history/events/store.ts'
 import { createStoredObjects } from '../history/events/stored-objects.ts'
+import { type EndGivenAccess, personMaker } from '../identity/access/given-access.ts'
 import { ISSUER_PREFIX } from '../identity/oauth/issuer-store.ts'
 import type { Tokens } from '../identity/tokens/api.ts'
 import { isHeld } from '../operate/restore/state.ts'
@@ -147,26 +148,50 @@ export function assembleMakers(
   return { makers, ...current }
 }
 
-/** Returns tokens whose revocations also review the subject's registrations (§9.14). */
-export function withMakerReview(tokens: Tokens, makers: Makers): Tokens {
+/**
+ * Returns tokens whose revocations also review the subject's registrations (§9.14), and end the
+ * access that the subject gave (§13).
+ */
+export function withMakerReview(
+  tokens: Tokens,
+  makers: Makers,
+  endGivenAccess: EndGivenAccess,
+): Tokens {
   return {
     ...tokens,
+    async revokeSession(tx, id, owner) {
+      const isRevoked = await tokens.revokeSession(tx, id)
+      if (isRevoked && owner) {
+        await endGivenAccess(tx, { maker: personMaker(owner.subject), client: owner.clientId })
+      }
+      return isRevoked
+    },
+    async revokeAccessToken(tx, claims) {
+      await tokens.revokeAccessToken(tx, claims)
+      const { kind, sub, client_id: client } = claims
+      if (sub === undefined || client === undefined) return
+      await endGivenAccess(tx, kind === 'person' ? { maker: personMaker(sub), client } : { client })
+    },
     async revokeSessionsOfPerson(tx, scope, subject, except) {
       const endedSessions = await tokens.revokeSessionsOfPerson(tx, scope, subject, except)
       await makers.personChanged(tx, scope, subject)
+      await endGivenAccess(tx, { maker: personMaker(subject) })
       return endedSessions
     },
     async revokeSessionsAtClient(tx, scope, subject, clientId) {
       const ended = await tokens.revokeSessionsAtClient(tx, scope, subject, clientId)
       const registrations = await makers.consentEnded(tx, scope, subject, clientId)
+      await endGivenAccess(tx, { maker: personMaker(subject), client: clientId })
       return { ...ended, registrations }
     },
     async revokeClient(tx, scope, clientId) {
       await tokens.revokeClient(tx, scope, clientId)
       if (scope !== undefined) await makers.clientChanged(tx, scope, clientId)
+      await endGivenAccess(tx, { client: clientId })
     },
     async publishClientChange(tx, scope, id) {
       await tokens.publishClientChange(tx, scope, id)
+      await endGivenAccess(tx, { client: id })
       // A client of no customer has no account scope, so that it registers no webhooks.
       if (scope === undefined) return
       if (id.startsWith(ISSUER_PREFIX)) await makers.issuerChanged(tx, scope, id)

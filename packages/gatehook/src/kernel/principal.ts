@@ -60,7 +60,10 @@ export interface Principal {
   /** The scopes that the client of a token may request; those of the caller are among them. */
   readonly clientScopes?: readonly string[]
   readonly sessionId?: string
-  /** Of Basic and a session of the portal: the revision of the credential that opened it. */
+  /**
+   * Of Basic and a session of the portal: the revision of the credential that opened it; of a key:
+   * when its secret was created.
+   */
   readonly revision?: number
   /** The version this credential is pinned to, for example `v1`. */
   readonly version?: string
@@ -77,12 +80,12 @@ export const personIdOf = ({ kind, subject }: Principal): string | undefined =>
 /** A principal as stored work names it: the members on which its rights depend. */
 export type StoredPrincipal = Pick<
   Principal,
-  'kind' | 'subject' | 'scope' | 'role' | 'clientId' | 'assertion' | 'sessionId'
+  'kind' | 'subject' | 'scope' | 'role' | 'clientId' | 'assertion' | 'sessionId' | 'revision'
 >
 
 /**
- * Returns the members that stored work names of its maker. Persons and operators may sign out
- * before it is done; the session of an application ends with its rights.
+ * Returns the members that stored work names of its maker: work of a person ends with the session,
+ * or the password of Basic, work of a key with the secret. Operators may sign out before its end.
  */
 export const toStoredPrincipal = ({
   kind,
@@ -92,13 +95,14 @@ export const toStoredPrincipal = ({
   clientId,
   assertion,
   sessionId,
-  thirdParty,
+  revision,
 }: Principal): StoredPrincipal => ({
   ...{ kind, subject, scope },
   ...(role !== undefined && { role }),
   ...(clientId !== undefined && { clientId }),
   ...(assertion && { assertion }),
-  ...(thirdParty && sessionId !== undefined && { sessionId }),
+  ...(kind === 'person' && sessionId !== undefined && { sessionId }),
+  ...(revision !== undefined && { revision }),
 })
 
 /** The kinds of caller that `route-table.ts` distinguishes. */

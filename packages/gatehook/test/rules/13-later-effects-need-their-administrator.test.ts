@@ -24,6 +24,7 @@ import { cookieOf } from '../portal/rig.ts'
 const NOTICE = { subject: 'v1 ends', text: 'Please move to v2.' }
 const CONTACT = 'api@acme.example'
 const INVITED = 'invited@example.com'
+const OTHER_PASSWORD = 'another horse battery staple'
 const OPERATOR_PASSWORD = 'a long one for the console'
 
 type Post = Caller['post']
@@ -32,6 +33,8 @@ type Post = Caller['post']
 interface Maker {
   readonly post: Post
   readonly ends: Readonly<Record<string, () => Promise<Reply>>>
+  /** Ends that mail survives, which waits for its transport: it names no token or session. */
+  readonly mailsStay?: readonly string[]
 }
 
 const withHeaders =
@@ -93,14 +96,17 @@ const MAKERS: Readonly<
     ((rig: Inbox) => Promise<Maker>) | undefined
   >
 > = {
-  async key(rig) {
-    const { operator: admin, service } = rig
+  async key({ operator: admin, service, clock }) {
     const { id, key } = await created(admin.post('/admin/keys', { name: nameOf(), ...ADMIN }))
     return {
       post: service.as(key).post,
       ends: {
         revoked: () => admin.delete(`/admin/keys/${id}`),
         'without the scope': () => admin.patch(`/admin/keys/${id}`, { scopes: ['users:read'] }),
+        rolled() {
+          clock.set(clock.now() + 1)
+          return admin.post(`/admin/keys/${id}/roll`, { overlap_seconds: 0 })
+        },
       },
     }
   },
@@ -108,26 +114,38 @@ const MAKERS: Readonly<
     const { operator: admin, anonymous } = rig
     const client = await created(admin.post('/admin/clients', { name: nameOf(), ...ADMIN }))
     const grant = { grant_type: 'client_credentials' }
-    const token = form(anonymous, '/oauth/token', grant, basicOfClient(client))
+    const reply = await form(anonymous, '/oauth/token', grant, basicOfClient(client))
+    const token = reply.body.access_token
     const path = `/admin/clients/${client.client_id}`
     return {
-      post: withHeaders(rig, await tokenOf(token)),
+      post: withHeaders(rig, bearer(token)),
+      mailsStay: ['of a revoked token', 'with a new secret'],
       ends: {
         deleted: () => admin.delete(path),
+        blocked: () => admin.patch(path, { blocked: true }),
         'without the scope': () => admin.patch(path, { scopes: ['users:read'] }),
+        'of a revoked token': () =>
+          form(anonymous, '/oauth/revoke', { token }, basicOfClient(client)),
+        'with a new secret': () => admin.post(`${path}/rotate-secret`, { overlap_seconds: 0 }),
       },
     }
   },
   workload: undefined,
   async person(rig) {
-    const { operator: admin } = rig
+    const { operator: admin, anonymous } = rig
     const { id, email } = await createPerson(rig)
     const path = `/admin/users/${id}`
+    const own = basicOf(email)
+    const passwords = { current: PASSWORD, new: OTHER_PASSWORD }
     return {
-      post: withHeaders(rig, basicOf(email)),
+      post: withHeaders(rig, own),
       ends: {
         disabled: () => admin.patch(path, { disabled: true }),
         'without the scope': () => admin.patch(path, { scopes: ['users:read'] }),
+        'with a password of an administrator': () =>
+          admin.put(`${path}/password`, { password: OTHER_PASSWORD }),
+        'with an own new password': () => anonymous.post('/auth/password', passwords, own),
+        'without sessions': () => admin.delete(`${path}/sessions`),
       },
     }
   },
@@ -156,17 +174,38 @@ const MAKERS: Readonly<
   cli: undefined,
 }
 
+/** A person with a session of its own, without a client of another party. */
+async function createSignedIn(rig: Inbox): Promise<Maker> {
+  const { operator: admin, anonymous } = rig
+  const { id, email } = await createPerson(rig)
+  const path = `/admin/users/${id}`
+  const own = await tokenOf(anonymous.post('/auth/login', { username: email, password: PASSWORD }))
+  return {
+    post: withHeaders(rig, own),
+    ends: {
+      'with a password of an administrator': () =>
+        admin.put(`${path}/password`, { password: OTHER_PASSWORD }),
+      'without sessions': () => admin.delete(`${path}/sessions`),
+      'without the session': async () =>
+        admin.delete(`${path}/sessions/${(await admin.get(`${path}/sessions`)).body.data[0].id}`),
+      'that has signed out everywhere': () => anonymous.post('/auth/logout-all', {}, own),
+    },
+  }
+}
+
 /** Calls `body` with each kind of maker, first with one who stays, then for each end of one. */
 async function eachEnd(
   rig: Inbox,
   body: (name: string, post: Post, end: () => Promise<boolean>) => Promise<void>,
+  isOfMail = false,
 ): Promise<void> {
-  for (const kind of CALLERS.administration.kinds) {
-    const create = MAKERS[kind]
+  const makers = { ...MAKERS, 'signed-in person': createSignedIn }
+  for (const [kind, create] of Object.entries(makers)) {
     if (!create) continue
-    const { post, ends } = await create(rig)
+    const { post, ends, mailsStay = [] } = await create(rig)
     await body(`a ${kind} that stays`, post, async () => false)
     for (const way of Object.keys(ends)) {
+      if (isOfMail && mailsStay.includes(way)) continue
       const maker = await create(rig)
       await body(`a ${kind} ${way}`, maker.post, async () => {
         const { status, text } = await maker.ends[way]!()
@@ -189,14 +228,19 @@ eachMailService('a mail of an administrator is sent while it may send one', asyn
   const key = await service.key({ customer, scopes: ['users:read'], mode: 'live' })
   assert.equal((await service.as(key).get('/api/v1/users')).status, 200)
   const invited = await createInvited(rig)
-  await eachEnd(rig, async (name, post, end) => {
-    const invitation = await post(`${invited}/invitation`)
-    assert.equal(invitation.status, 202, `${name}: ${invitation.text}`)
-    assert.equal((await post('/admin/versions/v1/notices', NOTICE)).body.sent, true, name)
-    const hasEnded = await end()
-    const received = (await inbox.receive()).map(({ to }) => to).sort()
-    assert.deepEqual(received, hasEnded ? [] : [CONTACT, INVITED], name)
-  })
+  await eachEnd(
+    rig,
+    async (name, post, end) => {
+      const invitation = await post(`${invited}/invitation`)
+      assert.equal(invitation.status, 202, `${name}: ${invitation.text}`)
+      assert.equal((await post('/admin/versions/v1/notices', NOTICE)).body.sent, true, name)
+      const hasEnded = await end()
+      const all = (await inbox.receive()).map(({ to }) => to)
+      const received = all.filter((to) => !to.startsWith('maker'))
+      assert.deepEqual(received.sort(), hasEnded ? [] : [CONTACT, INVITED], name)
+    },
+    true,
+  )
 })
 
 eachMailService(
@@ -221,12 +265,18 @@ eachMailService(
 
 const TOKEN = /#token=(\S+)/
 
+/** Returns the token of the only link in the mail that waits. */
+async function mailedToken(inbox: Inbox['inbox']): Promise<string> {
+  const links = (await inbox.receive()).flatMap(({ text }) => TOKEN.exec(text) ?? [])
+  return links[1]!
+}
+
 eachMailService('a link of an invitation ends with its maker', async (rig) => {
   const { anonymous, inbox } = rig
   const invited = await createInvited(rig)
   await eachEnd(rig, async (name, post, end) => {
     assert.equal((await post(`${invited}/invitation`)).status, 202, name)
-    const [, token] = TOKEN.exec((await inbox.receive())[0]!.text)!
+    const token = await mailedToken(inbox)
     const hasEnded = await end()
     const session = await anonymous.post('/console/session', { token })
     assert.equal(session.status, hasEnded ? 401 : 201, `${name}: ${session.text}`)
@@ -238,7 +288,7 @@ eachMailService('the link of an invitation opens once its maker has signed out',
   const invited = await createInvited(rig)
   const { post, headers } = await createOperator(rig)
   assert.equal((await post(`${invited}/invitation`)).status, 202)
-  const [, token] = TOKEN.exec((await inbox.receive())[0]!.text)!
+  const token = await mailedToken(inbox)
   assert.ok((await anonymous.delete('/console/session', headers)).status < 300)
   assert.equal((await anonymous.post('/console/session', { token })).status, 201)
 })
@@ -253,12 +303,9 @@ async function openedBy(
   const input = { email, password: OPERATOR_PASSWORD }
   const { id } = await created(admin.post('/admin/operators', input))
   const path = `/admin/operators/${id}`
-  const mailedText = async () => {
-    assert.equal((await post(`${path}/invitation`)).status, 202)
-    return (await inbox.receive())[0]!.text
-  }
-  const text = isMailed ? await mailedText() : (await created(post(`${path}/link`))).url
-  const [, token] = TOKEN.exec(text)!
+  if (isMailed) assert.equal((await post(`${path}/invitation`)).status, 202)
+  const tokenOfLink = async () => TOKEN.exec((await created(post(`${path}/link`))).url)![1]
+  const token = isMailed ? await mailedToken(inbox) : await tokenOfLink()
   const opened = await anonymous.post('/console/session', { token })
   assert.equal(opened.status, 201, opened.text)
   const headers = { cookie: cookieOf(opened), 'x-gatehook-console': '1' }
@@ -268,6 +315,22 @@ async function openedBy(
     signIn: () => anonymous.post('/console/session', input),
   }
 }
+
+eachMailService('sessions that links opened end with the access of their maker', async (rig) => {
+  const { anonymous } = rig
+  await eachEnd(rig, async (name, post, end) => {
+    const opened = await openedBy(rig, post, false)
+    const mailed = await openedBy(rig, post, true)
+    const grant = { customer: 'default', mode: 'live', can: ['users:read'] }
+    const { url } = await created(post('/admin/portal-links', grant))
+    const portal = await anonymous.post('/portal/session', { token: TOKEN.exec(url)![1] })
+    assert.equal(portal.status, 201, portal.text)
+    const headers = { cookie: cookieOf(portal), 'x-gatehook-portal': '1' }
+    const status = (await end()) ? 401 : 200
+    for (const { status: of } of [opened, mailed]) assert.equal(await of(), status, name)
+    assert.equal((await anonymous.get('/portal/session', headers)).status, status, name)
+  })
+})
 
 eachMailService(
   'sessions that links of an operator opened end with it, and only these',

@@ -7,6 +7,7 @@ import type { AuditContext } from '../../history/audit/store.ts'
 import type { RecordEvent } from '../../history/events/store.ts'
 import type { Role, StoredPrincipal } from '../../kernel/principal.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
+import type { EndGivenAccess } from './given-access.ts'
 
 /** The ids of customers begin with it, and their external ids do not. */
 export const CUSTOMER_PREFIX = 'cus_'
@@ -61,8 +62,8 @@ export interface Administration extends AuditContext {
   readonly record?: RecordEvent
   /** Wakes the deliveries of a customer, by number, when its suspension begins or ends. */
   readonly wakeDeliveriesOf?: (tx: Tx, customerNo: number) => Promise<void>
-  /** Ends the links and sessions of the portal that an operator created. Returns their number. */
-  readonly endPortalAccessOf?: (tx: Tx, operator: string) => Promise<number>
+  /** Ends the links to the console and the portal of a maker, and the sessions of these. */
+  readonly endGivenAccess?: EndGivenAccess
 }
 
 /** The actor of an administrative request, and the customer that applies if it names none. */

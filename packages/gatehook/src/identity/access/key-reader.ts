@@ -58,16 +58,29 @@ export const findKeyScopes = (from: Reader, id: string) => from.get<KeyScopesRow
 const validKey = prepareStatement(`SELECT scopes FROM gh_api_keys
   WHERE scope = ? AND id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`)
 
+const validSecret = prepareStatement(`SELECT created_at FROM gh_api_key_secrets
+  WHERE scope = ? AND key_id = ? AND created_at = ? AND (expires_at IS NULL OR expires_at > ?)`)
+
+/** A key that was used, and when its secret was created; undefined: any secret counts. */
+interface UsedKey {
+  readonly scope: Scope
+  readonly id: string
+  readonly revision: number | undefined
+}
+
 /**
  * Returns the scopes of a valid key, as JSON, and holds it until the transaction ends; undefined:
- * it was revoked or has expired.
+ * it was revoked or has expired, or a newer secret has replaced that of `revision`.
  */
 export async function holdKeyScopes(
   tx: Tx,
-  { scope, id }: { readonly scope: Scope; readonly id: string },
+  { scope, id, revision }: UsedKey,
   now: number,
 ): Promise<string | undefined> {
   const [row] = await tx.hold<{ scopes: string }>(validKey([scope, id, now]))
+  if (row && revision !== undefined && !(await tx.get(validSecret([scope, id, revision, now])))) {
+    return undefined
+  }
   return row?.scopes
 }
 

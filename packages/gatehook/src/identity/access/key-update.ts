@@ -130,6 +130,9 @@ async function writeUpdate(
   const { expires_at, ...sets } = patch
   const cells = settingCells(admin, patch)
   await store.updateKey(tx, row, cells)
+  if (patch.scopes && !patch.scopes.includes(ADMIN_SCOPE)) {
+    await admin.endGivenAccess?.(tx, { maker: row.id })
+  }
   const expiry = expires_at == null ? expires_at : isoTime(expires_at)
   const detail = { ...sets, ...(expiry !== undefined && { expires_at: expiry }), widened }
   const { id: target, scope } = row

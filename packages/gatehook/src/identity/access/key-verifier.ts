@@ -168,6 +168,7 @@ function toCachedKey(row: store.VerificationRow, lastUsedAt = 0): CachedKey {
       name: row.name,
       scopes: new Set(JSON.parse(row.scopes) as string[]),
       keyId: row.id,
+      revision: row.secret_created_at,
       ...(row.api_version === null ? {} : { version: row.api_version }),
       ...principalMembersOf(row),
     },

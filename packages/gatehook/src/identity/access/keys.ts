@@ -208,6 +208,7 @@ export async function revokeKey(
     requireAdministratorFor(JSON.parse(row.scopes), { role })
     check?.(row)
     await store.markRevoked(tx, row, admin.clock.now())
+    await admin.endGivenAccess?.(tx, { maker: id })
     await recordAudit(tx, { actor, action: 'key.revoke', target: id, scope: row.scope }, admin)
     await recordKeyEvent(tx, admin, 'key.revoked', row)
     tx.afterCommit(admin.onChange)
@@ -238,6 +239,7 @@ export async function rollKey(
     const hint = hintOf(key)
     await secrets.replace(tx, row, key, now, overlapMs(overlap))
     await store.setHint(tx, row, hint)
+    if (overlapMs(overlap) === 0) await admin.endGivenAccess?.(tx, { maker: id })
     const detail = { overlap_seconds: overlapMs(overlap) / 1000 }
     const { scope } = row
     await recordAudit(tx, { actor, action: 'key.roll', target: id, scope, detail }, admin)

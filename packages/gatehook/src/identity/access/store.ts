@@ -182,6 +182,7 @@ export interface VerificationRow extends Row {
   readonly api_version: string | null
   readonly expires_at: number | null
   readonly secret_expires_at: number | null
+  readonly secret_created_at: number
   readonly last_used_at: number | null
   readonly suspended: number
   readonly limits: string
@@ -200,8 +201,9 @@ export async function findKeyByHash(from: Reader, hash: Uint8Array): Promise<Key
 /** Returns the columns that verify a key, also a revoked one, by the hash of its secret. */
 export const findVerification = (from: Reader, { scope, id }: KeyPlace, hash: Uint8Array) =>
   from.get<VerificationRow>(sql`SELECT k.id, k.name, k.scope, k.customer, k.mode, k.scopes, k.cidrs,
-    k.api_version, k.expires_at, s.expires_at AS secret_expires_at, k.last_used_at, c.suspended,
-    c.limits, c.external_id, k.revoked_at
+    k.api_version, k.expires_at, s.expires_at AS secret_expires_at,
+    s.created_at AS secret_created_at, k.last_used_at, c.suspended, c.limits, c.external_id,
+    k.revoked_at
     FROM gh_api_keys k
     JOIN gh_api_key_secrets s ON s.scope = k.scope AND s.key_id = k.id
     JOIN gh_customers c ON c.id = k.customer AND c.deleting_since IS NULL

@@ -242,6 +242,7 @@ async function revokeToken(deps: IntrospectionDeps, actor: Actor, token: IssuedT
   const { sessionId, subject } = token.info
   const entry = { actor, action: 'session.end', target: sessionId, detail: { subject } }
   await db.write(async (tx) => {
-    if (await tokens.revokeSession(tx, sessionId)) await recordAudit(tx, entry, deps)
+    const isRevoked = await tokens.revokeSession(tx, sessionId, token.info)
+    if (isRevoked) await recordAudit(tx, entry, deps)
   })
 }

@@ -6,6 +6,7 @@ import { Failure } from '../../kernel/failure.ts'
 import { hasRole, type Principal } from '../../kernel/principal.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { Administration } from '../access/administration.ts'
+import type { EndGivenAccess } from '../access/given-access.ts'
 import * as store from './operator-store.ts'
 
 /** Locks an operator who opens something. Throws the failure for one who is disabled or unknown. */
@@ -46,25 +47,26 @@ export async function lockActingOperator(tx: Tx, principal: Principal): Promise<
   throw new Failure('unauthorized', 'The operator lost rights since the request began.')
 }
 
-type PortalAccess = Pick<Administration, 'endPortalAccessOf'>
+type GivenAccess = Pick<Administration, 'endGivenAccess'>
 
 /**
- * Ends all access by the authority of an operator: links to the console and the portal that it
- * created, and the sessions that they opened. With a session of another operator ends the access
- * that it may have given. Returns their number.
+ * Returns the function that ends all access by the authority of a maker: links to the console and
+ * the portal that it created, and the sessions that they opened. With a session of an operator ends
+ * the access that it may have given.
+ *
+ * @param endPortalAccess ends links and sessions of the portal
  */
-export async function endGivenAccess(
-  admin: PortalAccess,
-  tx: Tx,
-  operator: string,
-): Promise<number> {
-  let ended = await store.deleteLinksMadeBy(tx, operator)
-  ended += (await admin.endPortalAccessOf?.(tx, operator)) ?? 0
-  const others = await store.listOpenedBy(tx, operator)
-  for (const other of others) await store.lockOperatorById(tx, other)
-  ended += await store.deleteSessionsOpenedBy(tx, operator)
-  for (const other of others) ended += await endGivenAccess(admin, tx, other)
-  return ended
+export function createEndGivenAccess(endPortalAccess: EndGivenAccess): EndGivenAccess {
+  const endGivenAccess: EndGivenAccess = async (tx, maker) => {
+    let ended = await store.deleteGivenLinks(tx, maker)
+    ended += await endPortalAccess(tx, maker)
+    const others = await store.listOpenedBy(tx, maker)
+    for (const other of others) await store.lockOperatorById(tx, other)
+    ended += await store.deleteSessionsOpenedBy(tx, maker)
+    for (const other of others) ended += await endGivenAccess(tx, { maker: other })
+    return ended
+  }
+  return endGivenAccess
 }
 
 /**
@@ -72,14 +74,14 @@ export async function endGivenAccess(
  * authority. Returns their number.
  */
 export async function endOperatorAccess(
-  admin: PortalAccess,
+  admin: GivenAccess,
   tx: Tx,
   operator: string,
 ): Promise<number> {
   await store.lockOperatorById(tx, operator)
   const sessions = await store.deleteSessions(tx, operator)
   const links = await store.deleteLinks(tx, operator)
-  return sessions + links + (await endGivenAccess(admin, tx, operator))
+  return sessions + links + ((await admin.endGivenAccess?.(tx, { maker: operator })) ?? 0)
 }
 
 /**
@@ -87,24 +89,24 @@ export async function endOperatorAccess(
  * than that of the session. Returns false if there is none.
  */
 export async function endSessionOfOperator(
-  admin: PortalAccess,
+  admin: GivenAccess,
   tx: Tx,
   id: string,
 ): Promise<boolean> {
   const operator = await store.findOperatorOfSession(tx, id)
   if (operator !== undefined) await store.lockOperatorById(tx, operator)
   if (!(await store.deleteSessionById(tx, id))) return false
-  if (operator !== undefined) await endGivenAccess(admin, tx, operator)
+  if (operator !== undefined) await admin.endGivenAccess?.(tx, { maker: operator })
   return true
 }
 
 /** Ends the other sessions of an operator, and all access by its authority. */
 export async function endOtherSessions(
-  admin: PortalAccess,
+  admin: GivenAccess,
   tx: Tx,
   { operator, id }: { readonly operator: string; readonly id: string },
 ): Promise<void> {
   await store.lockOperatorById(tx, operator)
   await store.deleteOtherSessions(tx, operator, id)
-  await endGivenAccess(admin, tx, operator)
+  await admin.endGivenAccess?.(tx, { maker: operator })
 }

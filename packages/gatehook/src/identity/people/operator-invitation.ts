@@ -6,7 +6,6 @@
 import type { Actor } from '../../history/audit/actor.ts'
 import { recordAudit } from '../../history/audit/store.ts'
 import { Failure } from '../../kernel/failure.ts'
-import type { StoredPrincipal } from '../../kernel/principal.ts'
 import type { MailTemplates } from '../../platform/mail/mailer.ts'
 import { isMailAddress } from '../../platform/mail/message.ts'
 import type { MailOutbox } from '../../platform/mail/outbox.ts'
@@ -57,12 +56,6 @@ interface InvitationDeps {
   readonly publicUrl: () => string
 }
 
-/** Of an operator the account, which can sign out before its mail is read. */
-function makerOfMail(maker: StoredPrincipal): StoredPrincipal {
-  const { sessionId: _, ...account } = maker
-  return maker.kind === 'operator' ? account : maker
-}
-
 const nameOf = (service: string) => service.replace(/[\x00-\x1f\x7f]+/g, ' ').slice(0, 100)
 
 export const invitationTemplates = ({
@@ -73,10 +66,7 @@ export const invitationTemplates = ({
   async operator_link(tx, { email }: { readonly email: string }, _nowMs, maker) {
     const row = await store.lockOperator(tx, foldName(email))
     if (row?.disabled !== 0) return undefined
-    const { path } = await insertConsoleLink(tx, admin, row.email, {
-      actor: SENDER,
-      maker: maker && makerOfMail(maker),
-    })
+    const { path } = await insertConsoleLink(tx, admin, row.email, { actor: SENDER, maker })
     const name = nameOf(service)
     return {
       to: row.email,

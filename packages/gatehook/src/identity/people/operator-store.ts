@@ -7,6 +7,7 @@ import { runOne } from '../../platform/storage/discarded-rows.ts'
 import { insertInto, sql } from '../../platform/storage/sql.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import { selectCustomerNo } from '../access/customer-reader.ts'
+import { type EndedMaker, type GivenBy, isGivenBy } from '../access/given-access.ts'
 import type { CreatedObject, CreatedReading } from '../access/key-reader.ts'
 
 export interface OperatorRow extends Row {
@@ -141,15 +142,13 @@ interface LinkRow extends Row {
 }
 
 /** The administrator who created a link; null: the command line, or a mail. */
-interface LinkMaker {
+interface LinkMaker extends GivenBy {
   /** A `StoredPrincipal`, as JSON. */
   readonly maker: string | null
-  /** The id of an operator. */
-  readonly maker_operator: string | null
 }
 
 /** A link that was used, as its session names it. */
-export type UsedLink = Pick<LinkRow, 'id'> & Pick<LinkMaker, 'maker_operator'>
+export type UsedLink = Pick<LinkRow, 'id'> & GivenBy
 
 export const insertLink = (
   tx: Tx,
@@ -165,13 +164,13 @@ export const findLink = (from: Reader, hash: Uint8Array) =>
 /** Deletes a valid link and returns it: of concurrent requests with one link, one gets it. */
 export const takeLink = (tx: Tx, hash: Uint8Array, now: number) =>
   tx.get<UsedLink & Row>(sql`DELETE FROM gh_console_links
-    WHERE hash = ${hash} AND expires_at > ${now} RETURNING id, maker_operator`)
+    WHERE hash = ${hash} AND expires_at > ${now} RETURNING id, maker_id, maker_client`)
 
 export const deleteLinks = (tx: Tx, operator: string) =>
   tx.run(sql`DELETE FROM gh_console_links WHERE operator = ${operator}`)
 
-export const deleteLinksMadeBy = (tx: Tx, operator: string) =>
-  tx.run(sql`DELETE FROM gh_console_links WHERE maker_operator = ${operator}`)
+export const deleteGivenLinks = (tx: Tx, ended: EndedMaker) =>
+  tx.run(sql`DELETE FROM gh_console_links WHERE ${isGivenBy(ended)}`)
 
 /** Lists the operators that an operator created and that are enabled, the newest first. */
 export const listOperatorsCreatedBy = (from: Reader, operator: string, { limit }: CreatedReading) =>
@@ -214,12 +213,12 @@ export const insertSession = (
     | 'ends_at'
     | 'provider_tokens'
     | 'claims_read_at'
-  > & {
-    readonly link_maker: string | null
-    readonly address: string
-    readonly hash: Uint8Array
-    readonly created_at: number
-  },
+  > &
+    GivenBy & {
+      readonly address: string
+      readonly hash: Uint8Array
+      readonly created_at: number
+    },
 ) => tx.run(insertInto('gh_console_sessions', { ...row, last_used_at: row.created_at }))
 
 /** Begins to read the groups of a session; false if another node does, or has. */
@@ -305,17 +304,17 @@ export const takeSession = (tx: Tx, hash: Uint8Array) =>
     sql`DELETE FROM gh_console_sessions WHERE hash = ${hash} RETURNING id, operator, link`,
   )
 
-/** Lists the operators whose sessions links of an operator opened. */
-export const listOpenedBy = async (from: Reader, operator: string): Promise<string[]> =>
+/** Lists the operators whose sessions links of a maker opened. */
+export const listOpenedBy = async (from: Reader, ended: EndedMaker): Promise<string[]> =>
   (
     await from.all<Row & { readonly operator: string }>(sql`SELECT DISTINCT operator
-      FROM gh_console_sessions WHERE link_maker = ${operator} AND operator IS NOT NULL
+      FROM gh_console_sessions WHERE ${isGivenBy(ended)} AND operator IS NOT NULL
       ORDER BY operator`)
   ).map((row) => row.operator)
 
-/** Deletes the sessions that links of an operator opened. */
-export const deleteSessionsOpenedBy = (tx: Tx, operator: string) =>
-  tx.run(sql`DELETE FROM gh_console_sessions WHERE link_maker = ${operator}`)
+/** Deletes the sessions that links of a maker opened. */
+export const deleteSessionsOpenedBy = (tx: Tx, ended: EndedMaker) =>
+  tx.run(sql`DELETE FROM gh_console_sessions WHERE ${isGivenBy(ended)}`)
 
 export const deleteSessions = (tx: Tx, operator: string) =>
   tx.run(sql`DELETE FROM gh_console_sessions WHERE operator = ${operator}`)

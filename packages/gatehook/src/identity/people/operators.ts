@@ -16,9 +16,10 @@ import { emailAddress } from '../../protocol/fields/email-address.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import { b, type ValuesOf } from '../../protocol/fields/members.ts'
 import type { AdminCaller, Administration } from '../access/administration.ts'
+import { makerColumns } from '../access/given-access.ts'
 import { type OperatorJson, operatorTable } from './collection.ts'
 import { operatorAccountKey } from './login.ts'
-import { endGivenAccess, endOperatorAccess } from './operator-access.ts'
+import { endOperatorAccess } from './operator-access.ts'
 import * as store from './operator-store.ts'
 import type { Hasher } from './password.ts'
 import { MIN_LENGTH, newPassword, rejectCommonPassword } from './password-policy.ts'
@@ -92,7 +93,9 @@ export async function endWiderAccess(
   { id, role: formerRole }: Pick<store.OperatorRow, 'id' | 'role'>,
   role: Role,
 ): Promise<void> {
-  if (ROLES.indexOf(role) < ROLES.indexOf(formerRole)) await endGivenAccess(admin, tx, id)
+  if (ROLES.indexOf(role) < ROLES.indexOf(formerRole)) {
+    await admin.endGivenAccess?.(tx, { maker: id })
+  }
 }
 
 /**
@@ -203,11 +206,8 @@ export async function insertConsoleLink(
   if (row && row.disabled !== 0) throw new Failure('invalid_state', 'The operator is disabled.')
   if (row) requirePassword(row)
   const operator = row?.id ?? null
-  const makerColumns = {
-    maker: maker ? JSON.stringify(maker) : null,
-    maker_operator: maker?.kind === 'operator' ? maker.subject : null,
-  }
-  await store.insertLink(tx, { hash: sha256(token), id, operator, expires_at, ...makerColumns })
+  const madeBy = { maker: maker ? JSON.stringify(maker) : null, ...makerColumns(maker) }
+  await store.insertLink(tx, { hash: sha256(token), id, operator, expires_at, ...madeBy })
   const detail = { operator }
   await recordAudit(tx, { actor, action: 'operator.link', target: id, detail }, admin)
   return { path: `/console#token=${token}`, expires_at: isoTime(expires_at) }

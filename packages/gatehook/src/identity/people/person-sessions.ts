@@ -80,9 +80,10 @@ const endSession = (
     const credential = await store.findById(tx, directory.resource, person)
     const owner = credential && { scope: credential.scope, person, id }
     const client_id = owner && (await findSessionClient(tx, owner, admin.clock.now()))
-    if (client_id === undefined || !(await tokens.revokeSession(tx, id))) {
-      throw new Failure('not_found')
-    }
+    if (client_id === undefined) throw new Failure('not_found')
+    const subject = String(person)
+    const isEnded = await tokens.revokeSession(tx, id, { subject, clientId: client_id })
+    if (!isEnded) throw new Failure('not_found')
     const detail = { client_id, person: String(person) }
     const { scope } = owner!
     await recordAudit(tx, { actor, action: 'session.end', target: id, scope, detail }, admin)

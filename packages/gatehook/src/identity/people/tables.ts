@@ -187,13 +187,14 @@ export const consoleLinks: Table = {
   name: 'gh_console_links',
   row:
     'A link that opens the console once, as its `operator`. `maker`: the administrator who ' +
-    'created it, as JSON; `maker_operator`: its id, of an operator.',
+    'created it, as JSON. `maker_id`, `maker_client`: with whose access it ends.',
   columns: {
     hash: bytes.secret,
     id: text.plain,
     operator: text.plain.orNull,
     maker: text.plain.orNull,
-    maker_operator: text.plain.orNull,
+    maker_id: text.plain.orNull,
+    maker_client: text.plain.orNull,
     expires_at: int,
   },
   key: ['hash'],
@@ -212,12 +213,13 @@ export const consoleSessions: Table = {
   row:
     'A session of the console. `provider_tokens`: with which the groups of its operator are read ' +
     'again; `claims_read_at`: when they were read, `claims_claimed_at`: when a node began to. ' +
-    '`link_maker`: the operator who created the link.',
+    '`maker_id`, `maker_client`: with whose access the link ended.',
   columns: {
     hash: bytes.secret,
     operator: text.plain.orNull,
     link: text.plain.orNull,
-    link_maker: text.plain.orNull,
+    maker_id: text.plain.orNull,
+    maker_client: text.plain.orNull,
     created_at: int,
     expires_at: int,
     id: text.plain.or(''),

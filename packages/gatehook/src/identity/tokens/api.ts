@@ -167,6 +167,9 @@ interface EndedAtClient {
 }
 
 /** A refresh token that this server issued, with the data of its session. */
+/** The person of a session, and its client. */
+export type OwnerOfSession = Pick<RefreshTokenInfo, 'subject' | 'clientId'>
+
 export interface RefreshTokenInfo {
   readonly sessionId: string
   readonly scope: Scope
@@ -331,9 +334,15 @@ export interface Tokens {
   /**
    * Revokes a session: its refresh token with the commit, its access tokens on each node within
    * 2 s. Returns false if it had ended.
+   *
+   * @param owner ends the access that its person gave through its client, too
    */
-  revokeSession(tx: Tx, sessionId: string): Promise<boolean>
-  revokeAccessToken(tx: Tx, claims: Pick<AccessTokenClaims, 'jti' | 'exp'>): Promise<void>
+  revokeSession(tx: Tx, sessionId: string, owner?: OwnerOfSession): Promise<boolean>
+  /** Revokes a token. The access that its subject gave ends, too. */
+  revokeAccessToken(
+    tx: Tx,
+    claims: Pick<AccessTokenClaims, 'jti' | 'exp'> & Partial<AccessTokenClaims>,
+  ): Promise<void>
   /**
    * Revokes all sessions of a person except `exceptId`, the session in which the person changed
    * the password. Returns their number.

@@ -9,6 +9,7 @@ import { recordAudit } from '../../history/audit/store.ts'
 import { type Administration, isInstallationScope } from '../../identity/access/administration.ts'
 import { mode } from '../../identity/access/collections.ts'
 import { customerIdOf } from '../../identity/access/customer-reader.ts'
+import { makerColumns } from '../../identity/access/given-access.ts'
 import { holdCustomerScope, MAX_SCOPES } from '../../identity/access/grant-validation.ts'
 import { lockActingOperator } from '../../identity/people/operator-access.ts'
 import { Failure } from '../../kernel/failure.ts'
@@ -91,10 +92,12 @@ export async function createPortalLink(
       const bound = `A customer has at most ${MAX_LINKS} unused links per mode.`
       throw new Failure('limit_reached', `${bound} Revoke some first.`)
     }
-    const operator = await lockActingOperator(tx, principal)
-    const maker = JSON.stringify(toStoredPrincipal(principal))
-    const row = { id, scope, ...grant, operator, maker, can: JSON.stringify(can), created_at: now }
-    await store.insertLink(tx, { ...row, expires_at, hash: sha256(token) })
+    await lockActingOperator(tx, principal)
+    const maker = toStoredPrincipal(principal)
+    await store.insertLink(tx, {
+      ...{ id, scope, ...grant, can: JSON.stringify(can), created_at: now, expires_at },
+      ...{ hash: sha256(token), maker: JSON.stringify(maker), ...makerColumns(maker) },
+    })
     const detail = { customer, mode, can, email: grant.email }
     await recordAudit(tx, { actor, action: 'portal_link.create', target: id, scope, detail }, admin)
     const url = `${publicUrl}/portal#token=${token}`

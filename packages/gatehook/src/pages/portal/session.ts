@@ -170,7 +170,7 @@ function createSignIn({ admin, people, mayStillAdminister }: PortalSessionDeps) 
       await people.recordSignIn(tx, person)
       const session: PortalOpening = {
         ...{ scope, customer, mode, kind: 'person', subject, revision },
-        ...{ can: '[]', email: null, return_url: null, operator: null },
+        ...{ can: '[]', email: null, return_url: null, maker_id: null, maker_client: null },
       }
       return openSession(tx, call, session, username)
     })

@@ -1,13 +1,15 @@
 /** One-time links to the portal, and its sessions (§12.2). */
 import { byScope, bytes, int, type Table, text } from '../../platform/storage/table.ts'
 
-/** The operator that created a link. */
-const OPERATOR = { columns: ['operator'], isIn: () => true }
-const MAKER = { columns: ['maker'], isIn: () => true }
+/** The administrator who created a link. */
+const MAKER = { columns: ['maker_id', 'maker_client'], isIn: () => true }
+const LINK_MAKER = { columns: ['maker', ...MAKER.columns], isIn: () => true }
 
 export const portalLinks: Table = {
   name: 'gh_portal_links',
-  row: 'A link that opens the portal once. `maker`: the administrator who created it, as JSON.',
+  row:
+    'A link that opens the portal once. `maker`: the administrator who created it, as JSON. ' +
+    '`maker_id`, `maker_client`: with whose access it ends.',
   columns: {
     hash: bytes.secret,
     id: text.plain,
@@ -17,8 +19,9 @@ export const portalLinks: Table = {
     can: text.plain,
     email: text.personal.orNull,
     return_url: text.personal.orNull,
-    operator: text.plain.orNull,
     maker: text.plain.orNull,
+    maker_id: text.plain.orNull,
+    maker_client: text.plain.orNull,
     created_at: int,
     expires_at: int,
   },
@@ -30,11 +33,11 @@ export const portalLinks: Table = {
     isOf: ({ email }, person) => person.names(email),
     effect: 'delete',
   },
-  hiddenInExports: [OPERATOR, MAKER],
+  hiddenInExports: [LINK_MAKER],
   indexes: {
     id: { on: 'id', unique: true, serves: 'a link by its id' },
     scope: { on: 'scope, expires_at', serves: 'the links of a customer' },
-    operator: { on: 'operator', serves: 'the links of an operator' },
+    maker: { on: 'maker_id', serves: 'the links of a maker' },
     expiry: { on: 'expires_at', serves: 'the purge' },
   },
   stays: 'until `expires_at`',
@@ -44,7 +47,7 @@ export const portalLinks: Table = {
 
 export const portalSessions: Table = {
   name: 'gh_portal_sessions',
-  row: 'A session of the portal.',
+  row: 'A session of the portal. `maker_id`, `maker_client`: with whose access its link ended.',
   columns: {
     hash: bytes.secret,
     id: text.plain,
@@ -57,7 +60,8 @@ export const portalSessions: Table = {
     can: text.plain,
     email: text.personal.orNull,
     return_url: text.personal.orNull,
-    operator: text.plain.orNull,
+    maker_id: text.plain.orNull,
+    maker_client: text.plain.orNull,
     address: text.personal,
     created_at: int,
     expires_at: int,
@@ -71,11 +75,11 @@ export const portalSessions: Table = {
       (kind === 'person' && subject === person.id) || person.names(email),
     effect: 'delete',
   },
-  hiddenInExports: [OPERATOR],
+  hiddenInExports: [MAKER],
   indexes: {
     id: { on: 'id', unique: true, serves: 'a session by its id' },
     subject: { on: 'kind, subject, scope, created_at', serves: 'the newest sessions of a subject' },
-    operator: { on: 'operator', serves: 'the sessions of the links of an operator' },
+    maker: { on: 'maker_id', serves: 'the sessions of the links of a maker' },
     expiry: { on: 'expires_at', serves: 'the purge' },
   },
   stays: 'until `expires_at`',
