@@ -3,6 +3,7 @@ import type { Catalog } from '../declare/resources/catalog.ts'
 import { createDirectory } from '../declare/resources/directory.ts'
 import { listOwnedTables } from '../declare/resources/owned-tables.ts'
 import { createPersonalData } from '../declare/resources/personal-data.ts'
+import { readSecretFields } from '../declare/resources/secret-columns.ts'
 import { engineTables } from '../engine-tables.ts'
 import type { RecordEvent } from '../history/events/store.ts'
 import type { Administration } from '../identity/access/administration.ts'
@@ -59,6 +60,7 @@ export function assembleErasure(foundation: Foundation, assembly: ErasureAssembl
     admin,
     listTables: async () => [customers, ...(await listTables())],
     monitoring: store,
+    readSecretFields: () => readSecretFields(db, catalog.service.resources),
   })
   const persons = assemblePersons(foundation, assembly, ofEngine)
   const routes = erasureRoutes({ admin, list, perform, exportCustomer, deletion, persons })
@@ -82,6 +84,7 @@ function assemblePersons(
   const deps = {
     ...{ admin, trail: admin.trail, db, vault, directory, personal, credentials, record, tables },
     enqueue: queue.enqueue,
+    readSecretFields: () => readSecretFields(db, catalog.service.resources),
     monitoring: monitoring.options.store,
     render: catalog.render,
     newest: catalog.newest,

@@ -1,4 +1,4 @@
-/** §18.11: exports hold no secret, also of resources that are declared no more. */
+/** §18.11: exports hold no secret, in no table, also of resources that are declared no more. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
@@ -10,7 +10,19 @@ const list = { filter: [], sort: [] } as const
 const fields = { id: f.id(), label: f.string() }
 const secrets = { pin: f.string().nullable().writeOnly(), token: f.string().nullable().secret() }
 const other = resource('others', { fields, list, access, events: [] })
-const vaults = resource('vaults', { fields: { ...fields, ...secrets }, list, access, events: [] })
+const vaults = resource('vaults', {
+  fields: { ...fields, ...secrets },
+  list,
+  access,
+  events: ['vault.created'],
+})
+const PASSWORD = 'correct horse battery'
+const members = resource('members', {
+  fields: { id: f.id(), email: f.email().unique(), ...secrets },
+  list,
+  access,
+  events: ['member.created'],
+}).signsIn({ username: 'email' })
 const versions = { v1: { released: '2026-01-01' } }
 const serviceOf = (resources: Parameters<typeof declare>[0]['resources']) =>
   declare({ name: 'bank', versions, resources })
@@ -32,8 +44,23 @@ for (const { name } of databases) {
       const { app, as } = await openService(t, name, { service, url })
       const { text } = await as(key).get('/admin/customers/cus_default/export')
       assert.match(text, /LABEL-1/, title)
+      assert.match(text, /"gh_events".*vault.created.*LABEL-1/, title)
       assert.doesNotMatch(text, /4711/, title)
       await app.close()
     }
+  })
+}
+
+for (const { name } of databases) {
+  test(`an export of a person has no value of a secret field [${name}]`, async (t) => {
+    const app = await openService(t, name, { service: serviceOf([members, other]) })
+    const admin = app.as(await app.key({ scopes: ['admin'], mode: 'live' }))
+    const secretValues = { pin: 'PIN-4711', token: 'TOKEN-4711' }
+    const person = { email: 'ann@members.example', password: PASSWORD, ...secretValues }
+    const { status, body, text: problem } = await admin.post('/admin/users', person)
+    assert.equal(status, 201, problem)
+    const { text } = await admin.get(`/admin/users/${body.id}/export`)
+    assert.match(text, /"gh_events".*member.created.*ann@members.example/)
+    assert.doesNotMatch(text, /4711/)
   })
 }

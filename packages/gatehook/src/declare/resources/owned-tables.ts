@@ -7,7 +7,7 @@ import type { Column, Database } from '../../platform/storage/database.ts'
 import { listTables, readRowKey } from '../../platform/storage/move/tables.ts'
 import { byScope, text } from '../../platform/storage/table.ts'
 import { orderByReference } from './reference-order.ts'
-import { readSecretColumns } from './secret-columns.ts'
+import { readSecretFields } from './secret-columns.ts'
 import type { ServiceDefinition } from './service.ts'
 import { isWordTable } from './table.ts'
 
@@ -29,7 +29,7 @@ export async function listOwnedTables(
   const others = (await listTables(db)).filter(
     (name) => !isOfEngine(name) && !declared.includes(name),
   )
-  const secret = await readSecretColumns(db)
+  const secretFields = await readSecretFields(db, resources)
   const tables: OwnedTable[] = []
   for (const name of [...others, ...declared]) {
     const columns = await db.columns(name)
@@ -37,8 +37,7 @@ export async function listOwnedTables(
     const owner = owners.find((column) => column === 'scope') ?? owners[0]
     if (owner === undefined) continue
     const fields = resources.find((resource) => resource.name === name)?.fields ?? {}
-    const isSecret = (column: string) =>
-      fields[column] ? fields[column].isSecret : secret[name]?.includes(column)
+    const isSecret = (column: string) => secretFields[name]?.includes(column) === true
     const contents = columns.map((column) => [
       column.name,
       { ...text[isSecret(column.name) ? 'secret' : 'personal'], kind: column.type },

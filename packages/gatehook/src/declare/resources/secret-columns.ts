@@ -2,6 +2,7 @@
  * The secret columns of all declarations that a database has had (§18.11). A column
  * stays in its table when its resource is declared no more: exports of customers leave it out.
  */
+import type { SecretFields } from '../../platform/storage/customer-rows.ts'
 import type { Database, Reader } from '../../platform/storage/database.ts'
 import { lockSetting, readSetting, writeSetting } from '../../platform/storage/settings.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -9,10 +10,23 @@ import type { ResourceDefinition } from './resource.ts'
 const SETTING = 'secret_columns'
 
 /** The names of columns by table. */
-type SecretColumns = Readonly<Record<string, readonly string[]>>
+type SecretColumns = SecretFields
 
-export const readSecretColumns = async (reader: Reader): Promise<SecretColumns> =>
+const readSecretColumns = async (reader: Reader): Promise<SecretColumns> =>
   (await readSetting<SecretColumns>(reader, SETTING)) ?? {}
+
+/** Returns the secret columns: those of a declared field as it is today, others as they were. */
+export async function readSecretFields(
+  reader: Reader,
+  resources: readonly Pick<ResourceDefinition, 'name' | 'fields'>[],
+): Promise<SecretFields> {
+  const stored = await readSecretColumns(reader)
+  const declared = resources.map(({ name, fields }) => {
+    const former = (stored[name] ?? []).filter((field) => !Object.hasOwn(fields, field))
+    return [name, [...former, ...Object.keys(fields).filter((field) => fields[field]!.isSecret)]]
+  })
+  return { ...stored, ...Object.fromEntries(declared) }
+}
 
 /** Adds the secret columns of a declaration. */
 export async function recordSecretColumns(

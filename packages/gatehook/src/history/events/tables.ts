@@ -42,6 +42,7 @@ export const events: Table = {
   key: ['scope', 'id'],
   place: 'scope',
   belongs: byScope,
+  rowObjects: { column: 'object', resource: 'collection' },
   indexes: {
     type: { on: 'scope, type, id', serves: 'the list of events of a type', only: 'sqlite' },
     feed: { on: 'scope, txid, position', serves: 'lists and the feed', only: 'postgres' },

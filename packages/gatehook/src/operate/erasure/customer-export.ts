@@ -16,6 +16,7 @@ import {
   isExported,
   type OwnedTable,
   type RowPosition,
+  type SecretFields,
 } from '../../platform/storage/customer-rows.ts'
 import type { Reader } from '../../platform/storage/database.ts'
 
@@ -26,6 +27,7 @@ interface ExportDeps {
   /** Lists the tables with rows of customers, that of customers included. */
   readonly listTables: () => Promise<readonly OwnedTable[]>
   readonly monitoring: Reader
+  readonly readSecretFields: () => Promise<SecretFields>
 }
 
 /**
@@ -38,6 +40,7 @@ export function createCustomerExport({
   admin,
   listTables,
   monitoring,
+  readSecretFields,
 }: ExportDeps): ExportCustomer {
   return async (id, actor) => {
     const no = await admin.db.write(async (tx) => {
@@ -46,12 +49,19 @@ export function createCustomerExport({
       await recordAudit(tx, { actor, action: 'customer.export', target: id }, admin)
       return row.no
     })
-    return readLines({ db: admin.db, monitoring }, await listTables(), { id, no })
+    const sources = { db: admin.db, monitoring, secretFields: await readSecretFields() }
+    return readLines(sources, await listTables(), { id, no })
   }
 }
 
+interface ExportSources {
+  readonly db: Reader
+  readonly monitoring: Reader
+  readonly secretFields: SecretFields
+}
+
 async function* readLines(
-  { db, monitoring }: { readonly db: Reader; readonly monitoring: Reader },
+  { db, monitoring, secretFields }: ExportSources,
   tables: readonly OwnedTable[],
   customer: CustomerPlace,
 ): AsyncGenerator<string> {
@@ -66,7 +76,8 @@ async function* readLines(
       let text = ''
       for (const cells of page.rows) {
         const row = Object.fromEntries(columns.map((name, at) => [name, cells[at]!]))
-        text += `${JSON.stringify({ table: table.name, row: exportedRow(table, row) })}\n`
+        const exported = exportedRow(table, row, { secretFields })
+        text += `${JSON.stringify({ table: table.name, row: exported })}\n`
       }
       yield text
       position = page.next

@@ -16,6 +16,7 @@ import {
   isExported,
   type OwnedTable,
   type RowPosition,
+  type SecretFields,
 } from '../../platform/storage/customer-rows.ts'
 import type { Value } from '../../platform/storage/database.ts'
 import { type NamedCells, recordedEvent } from './erased-events.ts'
@@ -28,6 +29,7 @@ interface PersonExportDeps
   extends Pick<PersonStepDeps, 'db' | 'personal' | 'tables' | 'monitoring'> {
   readonly admin: Administration
   readonly directory: Directory
+  readonly readSecretFields: () => Promise<SecretFields>
 }
 
 /**
@@ -55,7 +57,7 @@ const TURN_CHARACTERS = 65_536
 const line = (table: string, row: object): string => `${JSON.stringify({ table, row })}\n`
 
 async function* readLines(
-  { db, personal, tables, monitoring, directory }: PersonExportDeps,
+  { db, personal, tables, monitoring, directory, readSecretFields }: PersonExportDeps,
   person: Parameters<typeof placeOf>[0],
   customer: string,
 ): AsyncGenerator<string> {
@@ -79,6 +81,7 @@ async function* readLines(
   }
   // Without values: rows of others can mention the person.
   const trace = new PersonValues({ id: String(person.id), resource: directory.resource })
+  const options = { secretFields: await readSecretFields(), person: trace.id }
   const findings = new PersonValues(trace)
   const ignore = () => {}
   const isOf = async (table: OwnedTable, row: NamedCells): Promise<boolean> => {
@@ -96,7 +99,7 @@ async function* readLines(
       let text = ''
       for (const row of page.rows) {
         await nextTick() // its texts have up to 256 KiB
-        if (await isOf(table, row)) text += line(table.name, exportedRow(table, row, trace.id))
+        if (await isOf(table, row)) text += line(table.name, exportedRow(table, row, options))
       }
       yield text
       position = page.next

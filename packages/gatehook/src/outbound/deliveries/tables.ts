@@ -250,6 +250,8 @@ const eventBodies: Table = {
   key: ['scope', 'event_id', 'version'],
   place: 'scope',
   belongs: byScope,
+  // Exports have the event itself.
+  hiddenInExports: [{ columns: ['body'], isIn: () => true }],
   stays: '30 days',
   divided: { ...byTextId('evt_', 3 * DAY_MS), column: 'event_id' },
 }

@@ -35,6 +35,7 @@ export interface OwnedTable
     | 'followsRequests'
     | 'ofPerson'
     | 'hiddenInExports'
+    | 'rowObjects'
   > {
   /** Columns that refer to rows of the same table; they become null before rows are deleted. */
   readonly selfReferences?: readonly string[]
@@ -79,17 +80,38 @@ export const isOwned = (table: OwnedTable): boolean => ownerOf(table) !== undefi
 /** Returns whether exports have the rows; others are records of the operator. */
 export const isExported = (table: OwnedTable): boolean => ownerOf(table)?.outlives === false
 
-/** Returns a row as the export of its customer has it, or that of a person, by its id. */
+/** The secret fields of resources, also of former ones, by resource. */
+export type SecretFields = Readonly<Record<string, readonly string[]>>
+
+interface ExportOptions {
+  readonly secretFields: SecretFields
+  /** The id of the person of the export; undefined: it is that of a customer. */
+  readonly person?: string
+}
+
+/** Returns a row as the export of its customer or of a person has it. */
 export function exportedRow(
-  { columns, hiddenInExports = [] }: OwnedTable,
+  { columns, hiddenInExports = [], rowObjects }: OwnedTable,
   row: Readonly<Record<string, Value>>,
-  person?: string,
+  { secretFields, person }: ExportOptions,
 ): Readonly<Record<string, Value>> {
   const hidden = new Set(
     hiddenInExports.flatMap(({ columns, isIn }) => (isIn(row, person) ? columns : [])),
   )
+  const secrets = rowObjects ? (secretFields[String(row[rowObjects.resource])] ?? []) : []
   const entries = Object.entries(row).filter(([name]) => columns[name]!.content !== 'secret')
-  return Object.fromEntries(entries.map(([name, cell]) => [name, hidden.has(name) ? null : cell]))
+  const cellOf = (name: string, cell: Value): Value => {
+    if (hidden.has(name)) return null
+    return name === rowObjects?.column ? withoutMembers(String(cell), secrets) : cell
+  }
+  return Object.fromEntries(entries.map(([name, cell]) => [name, cellOf(name, cell)]))
+}
+
+/** Returns the text of a JSON object without members. */
+function withoutMembers(text: string, names: readonly string[]): string {
+  if (!names.some((name) => text.includes(JSON.stringify(name)))) return text
+  const members = Object.entries(JSON.parse(text)).filter(([name]) => !names.includes(name))
+  return JSON.stringify(Object.fromEntries(members))
 }
 
 /** Returns the columns after `column` of a unique order that begins with it; undefined: none. */

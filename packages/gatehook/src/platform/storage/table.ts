@@ -215,6 +215,8 @@ export interface Table {
   readonly ofPerson?: PersonRows
   /** Columns of operators and of others: exports (§18.11) leave them out, as secret ones. */
   readonly hiddenInExports?: readonly HiddenColumns[]
+  /** The column with rows of resources as JSON, whose secret fields exports leave out. */
+  readonly rowObjects?: { readonly column: string; readonly resource: string }
   /** By the part of the name that follows the table's. */
   readonly indexes?: Readonly<Record<string, DeclaredIndex>>
   /** How long a row stays, as a noun. */
