@@ -234,20 +234,51 @@ const serviceWith = (field: typeof margin) => {
     access: { read: 'bills:read', create: 'bills:write', update: false, delete: false },
     events: [],
   })
+  const copy = {
+    method: 'POST',
+    scope: 'bills:write',
+    summary: 'Copy a bill',
+    status: 201,
+  } as const
+  const named = { output: { bill: bills } }
+  const listed = { output: { bills: [bills] } } as const
+  const row = { name: 'c' }
   return service({
     name: 'bills',
     versions: { v1: { released: '2025-01-01' } },
     resources: [bills],
-  }).route({
-    method: 'POST',
-    path: '/copies',
-    scope: 'bills:write',
-    summary: 'Copy a bill',
-    output: bills,
-    status: 201,
-    handle: async ({ write }) => ({ body: await write((tx) => tx.create(bills, { name: 'c' })) }),
   })
+    .route({
+      ...{ ...copy, path: '/copies', output: bills },
+      handle: async ({ write }) => ({ body: await write((tx) => tx.create(bills, row)) }),
+    })
+    .route({
+      ...{ ...copy, path: '/named', ...named },
+      handle: async ({ write }) => ({
+        body: { bill: await write((tx) => tx.create(bills, row)) },
+      }),
+    })
+    .route({
+      ...{ ...copy, path: '/listed', ...listed },
+      handle: async ({ write }) => ({
+        body: { bills: [await write((tx) => tx.create(bills, row))] },
+      }),
+    })
+    .route({
+      ...{ ...copy, path: '/named-in-steps', ...named, steps: true },
+      handle: async ({ write }) => ({
+        body: { bill: await write('copy', (tx) => tx.create(bills, row)) },
+      }),
+    })
+    .route({
+      ...{ ...copy, path: '/listed-in-steps', ...listed, steps: true },
+      handle: async ({ write }) => ({
+        body: { bills: [await write('copy', (tx) => tx.create(bills, row))] },
+      }),
+    })
 }
+
+const COPIES = ['copies', 'named', 'listed', 'named-in-steps', 'listed-in-steps']
 
 const eachLimit = databases.flatMap(({ name }) => LIMITED.map((limit) => [name, ...limit] as const))
 
@@ -258,21 +289,27 @@ for (const [name, call, limitedMargin, margins] of eachLimit) {
     const key = await before.key({ scopes })
     const send = (app: TestApp, key: string, path: string) =>
       app.as(key).post(`/api/v1/${path}`, path === 'bills' ? { name: 'a' } : undefined, {
-        'idempotency-key': 'k1',
+        'idempotency-key': `k-${path}`,
       })
     const first = await send(before, key, 'bills')
-    const copy = await send(before, key, 'copies')
-    assert.deepEqual([first.status, first.body.margin, copy.body.margin], [201, 7, 7], copy.text)
-    assert.deepEqual((await send(before, key, 'copies')).body, copy.body)
+    assert.deepEqual([first.status, first.body.margin], [201, 7])
+    for (const path of COPIES) {
+      const copy = await send(before, key, path)
+      assert.equal(copy.status, 201, copy.text)
+      assert.match(copy.text, /"margin":7/)
+      assert.deepEqual((await send(before, key, path)).body, copy.body)
+    }
     await before.app.close()
     const limited = serviceWith(limitedMargin)
     const after = await openService(t, name, { service: limited, url: before.url })
     const replay = await send(after, key, 'bills')
     const { margin: _, ...rest } = first.body
     assert.deepEqual([replay.status, isReplay(replay), replay.body], [201, true, rest])
-    const rejected = await send(after, key, 'copies')
-    assert.deepEqual([rejected.status, rejected.body.error], [403, 'insufficient_scope'])
-    assert.equal((await after.as(key).get('/api/v1/bills')).body.data.length, 2)
+    for (const path of COPIES) {
+      const rejected = await send(after, key, path)
+      assert.deepEqual([rejected.status, rejected.body.error], [403, 'insufficient_scope'], path)
+    }
+    assert.equal((await after.as(key).get('/api/v1/bills')).body.data.length, 1 + COPIES.length)
     const all = [...scopes, ...(margins ? [margins] : [])]
     const wide = await send(after, await after.key({ scopes: all }), 'bills')
     assert.equal(wide.body.margin, margins && 7)

@@ -272,7 +272,14 @@ interface SampleParts {
 }
 
 /** Returns the limits of the rows that a route returns; own code decides what other bodies show. */
-export const limitsOfRoute = (
+export function limitsOfRoute(
   { limits }: Pick<Catalog, 'limits'>,
   { output }: RouteDefinition,
-): FieldLimits => (output instanceof Resource ? limitsOfRows(limits, output.definition.name) : [])
+): FieldLimits {
+  if (!output || isMedia(output)) return []
+  const members = output instanceof Resource ? [output] : Object.values(output as OutputMembers)
+  const names = members
+    .flatMap((member) => [member, ...itemOf(member)])
+    .flatMap((member) => (member instanceof Resource ? [member.definition.name] : []))
+  return [...new Set(names)].flatMap((name) => limitsOfRows(limits, name))
+}
