@@ -210,13 +210,13 @@ interface AccessParts {
 function createAccess(
   catalog: Catalog,
   { db, record }: JobHandlerDeps,
-  { principal, caller, words, steps: { steps, calls }, writing }: AccessParts,
+  { principal, caller, words, steps: { steps, calls, openReads }, writing }: AccessParts,
 ) {
   const { scope, subject } = principal
   const customer = jobGroup(scope)
   const actor = { kind: 'system', id: `job ${subject}` } as const
   const reach: ReachOf = () => ({ scope, owner: undefined, principal })
-  const turns = catalog.readTurns.open(scope)
+  const turns = openReads(scope)
   return {
     read: createServiceReader(catalog, turns, reach, db, views),
     step: writing.step,

@@ -13,6 +13,7 @@ import { type AwaitedWords, createAwaitedWords } from './awaited-words.ts'
 import type { Catalog } from './catalog-entry.ts'
 import type { OwnPrincipal } from './own-principal.ts'
 import { fetchUntil, type OwnLog, setWordsOf } from './own-words.ts'
+import type { HandlerTurns } from './read-turns.ts'
 import type { StepEffect } from './service-access.ts'
 import { decodeResult, type StepViews, textOfResult } from './step-results.ts'
 
@@ -42,6 +43,10 @@ export interface OwnSteps extends OwnWritingSteps {
   /** `fetch` to allowed addresses, until the attempt ends. */
   readonly fetch: typeof fetch
   read(name: string, code: Code<[]>): Promise<unknown>
+  /** Returns the turns of the reads in a customer and mode, which end with the handler. */
+  openReads(scope: Scope): HandlerTurns
+  /** Ends the reads that wait for a turn. */
+  endReads(reason?: unknown): void
   /** Returns the steps for a customer and mode of a recurring job. */
   within(scope: Scope, words: StepWords): OwnWritingSteps
 }
@@ -63,6 +68,7 @@ export function createOwnSteps(
   const fetchUntilEnd = fetchUntil(guardedFetch, () => signal)
   const decode = async (text: Promise<string>) => decodeResult(await text, catalog, views)
   const calls = createAwaitedWords()
+  const openTurns: HandlerTurns[] = []
   const { track } = calls
   const stepsWith = ({ effect, write }: WritingSteps, own: StepWords): OwnWritingSteps => ({
     step: track('step', (name: string, code: Code<[StepEffect]>) =>
@@ -95,6 +101,14 @@ export function createOwnSteps(
     read: track('read', (name: string, code: Code<[]>) =>
       decode(steps.read(name, () => textOfResult(name, views, () => code()))),
     ),
+    openReads(scope) {
+      const turns = catalog.readTurns.open(scope)
+      openTurns.push(turns)
+      return turns
+    },
+    endReads(reason) {
+      for (const turns of openTurns) turns.end(reason)
+    },
     within: (scope, own) => stepsWith(steps.within(scope), own),
   }
 }
@@ -102,10 +116,10 @@ export function createOwnSteps(
 /**
  * Runs a handler until it ends, or a step ends its attempt, even if the handler catches that. Code
  * of a handler that has thrown may still run, but changes nothing any more. A step that the handler
- * does not await ends the attempt.
+ * does not await ends the attempt. Reads that wait for a turn end with the handler.
  */
 export async function withSteps<T>(
-  { steps, calls }: OwnSteps,
+  { steps, calls, endReads }: OwnSteps,
   handle: () => T | Promise<T>,
 ): Promise<T> {
   try {
@@ -117,5 +131,7 @@ export async function withSteps<T>(
     // A `Failure` below 500 is the response to a request.
     if (!(error instanceof Failure && error.status < 500)) steps.end(error)
     throw error
+  } finally {
+    endReads(steps.signal.reason)
   }
 }

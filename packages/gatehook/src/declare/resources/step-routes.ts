@@ -141,7 +141,7 @@ function accessOf(
   const reach = callersReach(principal)
   const access = { principal, actor: actorOf(call), reach, record, views }
   const { group: customer, caller } = ownerOfPrincipal(principal)
-  const turns = catalog.readTurns.open(principal.scope)
+  const turns = own.openReads(principal.scope)
   const reader = createServiceReader(catalog, turns, reach, db, views)
   return {
     step: own.step,
