@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { service as declare, f, resource } from '../../src/gatehook.ts'
+import { personPatch } from '../../src/identity/people/person-administration.ts'
 import { clubs, oneClub } from '../fixtures/clubs.ts'
 import { openPeople, PASSWORD } from '../people/rig.ts'
 
@@ -41,22 +42,32 @@ for (const { name } of databases) {
 }
 
 test('a mistake in names is reported at start', () => {
-  const fields = { id: f.id(), email: f.email(), customer: f.string(), mode: f.string() }
+  const fields = { id: f.id(), email: f.email() }
   const access = {
     read: 'm:read',
     create: 'm:write',
     update: 'm:write',
     delete: 'm:write',
   } as const
-  const people = resource('m', { fields, list: { filter: [], sort: [] }, access, events: [] })
-  const open = (options: object) =>
-    declare({
+  const open = (options: object, more: object = {}) => {
+    const all = { ...fields, ...more }
+    const people = resource('m', {
+      fields: all,
+      list: { filter: [], sort: [] },
+      access,
+      events: [],
+    })
+    return declare({
       name: 'x',
       versions: { v1: { released: '2026-01-01' } },
       resources: [people.signsIn({ username: 'email', ...options } as never)],
     })
+  }
   assert.throws(() => open({ names: 'tenant' }), /names is 'installation' or 'customer'/)
-  const signUp = { fields: ['customer', 'mode'] }
-  assert.throws(() => open({ names: 'customer', signUp }), /signUp: customer names the place/)
-  open({ signUp })
+  open({})
+  const ofAccount = [...Object.keys(personPatch({ scopes: new Set() })), 'customer', 'mode']
+  for (const name of ofAccount) {
+    const mistake = new RegExp(`${name} is a member of accounts; choose another name`)
+    assert.throws(() => open({}, { [name]: f.string().default('a') }), mistake)
+  }
 })

@@ -95,13 +95,16 @@ export function findSignInTypeMistakes(options: unknown): string[] {
   ]
 }
 
+/** Members of `/admin/users`, which a field of the same name would hide. */
+const ACCOUNT_MEMBERS = ['role', 'disabled', 'customer', 'mode', 'scopes', 'identities']
+
 /** Returns a sentence for the developer per mistake in `.signsIn()`. */
 export function findSignInMistakes(
   fields: Readonly<Record<string, FieldSpec>>,
   signsIn: SignInDefinition | undefined,
 ): string[] {
   if (!signsIn) return []
-  const { username, names, signUp, passwordReset } = signsIn
+  const { username, signUp, passwordReset } = signsIn
   const kind = fields[username]?.kind
   if (!/^(string|email)$/.test(kind ?? '')) {
     return [`.signsIn(): ${username} is not an f.string() or f.email()`]
@@ -109,7 +112,9 @@ export function findSignInMistakes(
   if (fields[username]?.computed) {
     return [`.signsIn(): ${username} is computed, and a sign-in name follows from no other field`]
   }
-  const mistakes: string[] = []
+  const mistakes = ACCOUNT_MEMBERS.filter((name) => Object.hasOwn(fields, name)).map(
+    (name) => `.signsIn(): ${name} is a member of accounts; choose another name for the field`,
+  )
   if (fields[username]!.max! > NAME_MAX) {
     mistakes.push(`.signsIn(): ${username} has at most ${NAME_MAX} characters, by .max()`)
   }
@@ -120,9 +125,6 @@ export function findSignInMistakes(
   if (!signUp) return mistakes
   for (const name of signUp.fields) {
     const spec = fields[name]
-    if (names === 'customer' && (name === 'customer' || name === 'mode')) {
-      mistakes.push(`.signsIn(): signUp: ${name} names the place of the account, not a field`)
-    }
     if (!spec) mistakes.push(`.signsIn(): signUp: ${missingField(name, fields)}`)
     else if (spec.write === 'never') {
       mistakes.push(`.signsIn(): signUp: clients never write ${name}`)
