@@ -25,6 +25,7 @@ import {
   type ApiResponse,
   type JsonBody,
   messagesOf,
+  REPLAYED_HEADER,
   remoteSender,
   type SendRequest,
 } from './http-client.ts'
@@ -36,6 +37,8 @@ export interface Api {
   readonly service: ServiceDefinition
   /** Resolves with the body of the response. Throws `ApiError`. */
   request<T = JsonBody>(method: string, path: string, body?: unknown): Promise<T>
+  /** Sends a POST; a repeat with its key gets the response of the first. Throws `ApiError`. */
+  postOnce(path: string, body: unknown, idempotencyKey: string): Promise<ApiResponse>
   /** Resolves with at most `max` rows of a list, page by page. */
   list(path: string, max?: number): Promise<JsonBody[]>
   /** Whether this process sends to receivers, and private addresses are not allowed. */
@@ -176,16 +179,28 @@ async function localPrincipal(app: App, { customer, mode }: Owner): Promise<Prin
 }
 
 function localSender(app: App, credential: Readonly<Record<string, string>>): SendRequest {
-  return async (method, path, body) => {
+  return async (method, path, body, idempotencyKey) => {
     const hasBody = body !== undefined
-    const headers = { ...credential, ...(hasBody && { 'content-type': 'application/json' }) }
-    const { statusCode, body: text } = await app.inject({
+    const headers = {
+      ...credential,
+      ...(hasBody && { 'content-type': 'application/json' }),
+      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+    }
+    const {
+      statusCode,
+      headers: responseHeaders,
+      body: text,
+    } = await app.inject({
       method: method as 'GET',
       url: path,
       headers,
       ...(hasBody && { payload: JSON.stringify(body) }),
     })
-    return { status: statusCode, body: text === '' ? undefined : JSON.parse(text) }
+    return {
+      status: statusCode,
+      body: text === '' ? undefined : JSON.parse(text),
+      isReplayed: responseHeaders[REPLAYED_HEADER] !== undefined,
+    }
   }
 }
 
@@ -241,14 +256,17 @@ function apiOf(
   send: SendRequest,
   { place, refusesPrivate }: Surroundings,
 ): Api {
-  const request = async (method: string, path: string, body?: unknown) => {
-    const response = await send(method, path, body)
+  const sendFor: SendRequest = async (method, path, body, idempotencyKey) => {
+    const response = await send(method, path, body, idempotencyKey)
     if (response.status >= 400) throw errorOf(path, response, place)
-    return response.body
+    return response
   }
+  const request = async (method: string, path: string, body?: unknown) =>
+    (await sendFor(method, path, body)).body
   return {
     service,
     request,
+    postOnce: (path, body, idempotencyKey) => sendFor('POST', path, body, idempotencyKey),
     refusesPrivate,
     async list(path, max = Number.POSITIVE_INFINITY) {
       const rows: JsonBody[] = []

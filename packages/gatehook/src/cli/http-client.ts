@@ -13,21 +13,31 @@ export interface ApiResponse {
   readonly body: JsonBody
   /** `Retry-After` in seconds. */
   readonly retryAfterS?: number | undefined
+  /** Whether an earlier request with its `Idempotency-Key` got the response first. */
+  readonly isReplayed?: boolean
 }
 
 /** Sends a request and reads the whole response. */
-export type SendRequest = (method: string, path: string, body?: unknown) => Promise<ApiResponse>
+export type SendRequest = (
+  method: string,
+  path: string,
+  body?: unknown,
+  idempotencyKey?: string,
+) => Promise<ApiResponse>
+
+export const REPLAYED_HEADER = 'idempotent-replayed'
 
 const TIMEOUT_MS = 60_000
 
 /** Returns a sender that authenticates with `key`. It throws `CommandError` if no node responds. */
 export function remoteSender(url: string, key: string): SendRequest {
-  return async (method, path, body) => {
+  return async (method, path, body, idempotencyKey) => {
     const response = await fetchFrom(url, path, {
       method,
       headers: {
         'x-api-key': key,
         ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       redirect: 'error',
@@ -37,6 +47,7 @@ export function remoteSender(url: string, key: string): SendRequest {
       status: response.status,
       body: jsonOrUndefined(await response.text()),
       retryAfterS: retryAfterOf(response),
+      isReplayed: response.headers.has(REPLAYED_HEADER),
     }
   }
 }

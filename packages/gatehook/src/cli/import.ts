@@ -1,13 +1,16 @@
 /** `gatehook import RESOURCE FILE`: creates the rows of a file by the API, or by its batches. */
 
+import { createHash } from 'node:crypto'
 import { createReadStream, statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { withApi } from '../declare/resources/api-resources.ts'
 import type { ResourceDefinition } from '../declare/resources/resource.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { closestSentence } from '../kernel/closest.ts'
+import { systemRandom } from '../kernel/random.ts'
 import { type Api, ApiError, customerCommands } from './api.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
+import type { ApiResponse } from './http-client.ts'
 import { type ImportLine, readImportLines } from './import-rows.ts'
 import { countRows } from './output.ts'
 import { createProgress } from './progress.ts'
@@ -32,6 +35,8 @@ interface ImportResult {
   readonly resource: string
   readonly dry_run: boolean
   readonly created: number
+  /** Rows that an earlier import of the file created. */
+  readonly repeated: number
   readonly failed: number
   /** The last line that was sent; a later import can begin after it. */
   readonly last_line: number
@@ -60,18 +65,37 @@ const errorsOf = (line: number, { error, message, errors = [] }: RowFailure): Li
 const isRowFailure = (error: unknown): error is ApiError =>
   error instanceof ApiError && ROW_STATUSES.has(error.response.status)
 
+interface SenderOptions {
+  readonly isDryRun: boolean
+  /** Names the import: a request with its name and lines creates rows once (§11.1). */
+  readonly id: string
+  /** Receives the number of rows that an earlier import with this id created. */
+  readonly countRepeated: (rows: number) => void
+}
+
 /** Returns a function that creates rows, and returns the errors of those that failed. */
-function createSender(api: Api, { name, batch }: ResourceDefinition, isDryRun: boolean) {
+function createSender(
+  api: Api,
+  { name, batch }: ResourceDefinition,
+  { isDryRun, id, countRepeated }: SenderOptions,
+) {
   const version = api.service.versions.at(-1)!.name
-  const query = isDryRun ? '?dry_run=true' : ''
-  const post = <T>(path: string, body: unknown) =>
-    retryLimited(
-      () => api.request<T>('POST', `/api/${version}/${name}${path}${query}`, body),
+  const pathOf = (path: string) => `/api/${version}/${name}${path}`
+  const post = (path: string, body: unknown, rows: readonly NewRow[]) => {
+    const key = `import-${name}-${id}-${rows[0]!.line}-${rows.at(-1)!.line}`
+    return retryLimited(
+      async (): Promise<Pick<ApiResponse, 'body' | 'isReplayed'>> =>
+        isDryRun
+          ? { body: await api.request('POST', `${pathOf(path)}?dry_run=true`, body) }
+          : api.postOnce(pathOf(path), body, key),
       delay,
     )
-  const sendOne = async ({ line, body }: NewRow): Promise<LineError[]> => {
+  }
+  const sendOne = async (row: NewRow): Promise<LineError[]> => {
+    const { line, body } = row
     try {
-      await post('', body)
+      const { isReplayed } = await post('', body, [row])
+      if (isReplayed) countRepeated(1)
       return []
     } catch (error) {
       if (!isRowFailure(error)) throw error
@@ -85,10 +109,10 @@ function createSender(api: Api, { name, batch }: ResourceDefinition, isDryRun: b
   }
   const sendRows = async (rows: readonly NewRow[]): Promise<LineError[]> => {
     if (!batch || rows.length === 1) return sendEach(rows)
-    const items = rows.map(({ body }) => body)
-    let response: BatchResponse
+    const sent = { items: rows.map(({ body }) => body), atomic: false }
+    let response: Pick<ApiResponse, 'body' | 'isReplayed'>
     try {
-      response = await post<BatchResponse>('/batch', { items, atomic: false })
+      response = await post('/batch', sent, rows)
     } catch (error) {
       if (!isRowFailure(error)) throw error
       const fitting = fittingRows(error.response.body as RowFailure)
@@ -99,7 +123,14 @@ function createSender(api: Api, { name, batch }: ResourceDefinition, isDryRun: b
       // A text with NUL, for example, makes the whole body unreadable: the batch created no row.
       return sendEach(rows)
     }
-    return response.items.flatMap(({ status, body }, at) =>
+    const { items } = response.body as BatchResponse
+    const failed = rows.filter((_, at) => items[at]!.status >= 400)
+    if (response.isReplayed) {
+      countRepeated(rows.length - failed.length)
+      // The cause of these failures can have ended since.
+      return sendEach(failed)
+    }
+    return items.flatMap(({ status, body }, at) =>
       status < 400 ? [] : errorsOf(rows[at]!.line, body),
     )
   }
@@ -131,16 +162,34 @@ function sizeOf(file: string): number {
   }
 }
 
-/** Throws before the first row is sent: a file of another encoding would change its texts. */
-async function requireUtf8(file: string): Promise<void> {
+/**
+ * Returns the digest of a file. Throws before the first row is sent: a file of another encoding
+ * would change its texts.
+ */
+async function digestUtf8(file: string): Promise<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
+  const digest = createHash('sha256')
   try {
-    for await (const part of createReadStream(file)) decoder.decode(part, { stream: true })
+    for await (const part of createReadStream(file)) {
+      decoder.decode(part, { stream: true })
+      digest.update(part)
+    }
     decoder.decode()
+    return digest.digest('base64url')
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     throw new UsageError(`${file} is not UTF-8. Save or convert it as UTF-8 first.`)
   }
+}
+
+/** Returns the function that adds to a failure where an import has ended. */
+const endAt = (line: number, isDryRun: boolean) => (error: unknown) => {
+  if (!(error instanceof CommandError)) throw error
+  const place = `The import ended at line ${line}: the rows of the lines before it were sent.`
+  const repeat = isDryRun
+    ? ''
+    : ' The same command within 24 hours continues, and creates no row twice.'
+  throw new CommandError([...error.sentences, `${place}${repeat}`], error.exit)
 }
 
 async function importFile(
@@ -149,14 +198,27 @@ async function importFile(
   {
     file,
     isDryRun,
+    isAgain,
     out,
-  }: { file: string; isDryRun: boolean; out: Parameters<typeof createProgress>[0] },
+  }: {
+    file: string
+    isDryRun: boolean
+    isAgain: boolean
+    out: Parameters<typeof createProgress>[0]
+  },
 ): Promise<ImportResult> {
   const bytes = sizeOf(file)
-  await requireUtf8(file)
+  const digest = await digestUtf8(file)
   const input = createReadStream(file, 'utf8')
   const report = createProgress(out, wallClock)
-  const send = createSender(api, definition, isDryRun)
+  let repeated = 0
+  const send = createSender(api, definition, {
+    isDryRun,
+    id: isAgain ? systemRandom().bytes(16).toString('base64url') : digest,
+    countRepeated: (rows) => {
+      repeated += rows
+    },
+  })
   const errors: LineError[] = []
   let rows: NewRow[] = []
   let characters = 0
@@ -164,7 +226,7 @@ async function importFile(
   let lastLine = 0
   const flush = async () => {
     if (rows.length === 0) return
-    errors.push(...(await send(rows)))
+    errors.push(...(await send(rows).catch(endAt(rows[0]!.line, isDryRun))))
     sentRows += rows.length
     rows = []
     characters = 0
@@ -191,7 +253,8 @@ async function importFile(
   return {
     resource: definition.name,
     dry_run: isDryRun,
-    created: sentRows - (errors.length - failedLines),
+    created: sentRows - (errors.length - failedLines) - repeated,
+    repeated,
     failed: errors.length,
     last_line: lastLine,
     is_complete: isComplete,
@@ -205,24 +268,28 @@ export const importCommand = customerCommands().action({
   description:
     'Creates a row for each line of a file by the API, with its checks and events, in the newest ' +
     'version. Members that clients never write, such as id, are ignored.',
-  options: [['--dry-run', 'validates every row and creates none']],
+  options: [
+    ['--dry-run', 'validates every row and creates none'],
+    ['--again', 'creates the rows of a file that was imported in the last 24 hours once more'],
+  ],
   examples: [
     ['gatehook import parts parts.ndjson --dry-run', 'reports the errors by line'],
     ['gatehook import parts parts.csv --mode live', 'the first line has the names of the fields'],
   ],
   act(api, { args: [name = '', file = ''], options, out }) {
     const definition = resourceOf(api, name)
-    return importFile(api, definition, { file, isDryRun: options.dryRun === true, out })
+    const isDryRun = options.dryRun === true
+    return importFile(api, definition, { file, isDryRun, isAgain: options.again === true, out })
   },
-  describe({ resource, dry_run, created, failed, last_line, is_complete, errors }) {
+  describe({ resource, dry_run, created, repeated, failed, last_line, is_complete, errors }) {
     const lines = errors.map(
       ({ line, pointer, message }) => `line ${line}: ${pointer ? `${pointer} ` : ''}${message}`,
     )
     const verb = dry_run ? 'would be created' : 'created'
     const end = is_complete ? '' : ` Ended at line ${last_line}, after ${ERRORS_MAX} errors.`
-    return [...lines, `${resource}: ${countRows(created)} ${verb}, ${failed} failed.${end}`].join(
-      '\n',
-    )
+    const earlier = `An earlier import of the file created ${countRows(repeated)} (--again).`
+    const summary = `${resource}: ${countRows(created)} ${verb}, ${failed} failed.${end}`
+    return [...lines, repeated > 0 ? `${summary} ${earlier}` : summary].join('\n')
   },
   exit: ({ failed }) => (failed > 0 ? EXIT.failed : EXIT.ok),
 })

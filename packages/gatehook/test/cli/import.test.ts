@@ -1,6 +1,8 @@
 /** §12.3: `gatehook import` creates the rows of a file, and reports errors by line. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
@@ -206,4 +208,53 @@ test('a file that is not UTF-8 creates no row', async (t) => {
   assert.deepEqual([exit, /rows\.csv is not UTF-8/.test(stderr)], [2, true], stderr)
   write('rows.csv', 'name\na\n')
   assert.equal((await jsonOf(place, 'import', 'parts', 'rows.csv')).created, 1)
+})
+
+for (const { name: kind } of databases) {
+  test(`a repeat of an import creates only the rows that are missing [${kind}]`, async (t) => {
+    const { place, write } = await project(t, kind)
+    const run = async (resource: string, ...more: string[]) => {
+      const { stdout } = await gatehook(place, 'import', resource, 'a.ndjson', '--json', ...more)
+      const { created, repeated, failed } = JSON.parse(stdout)
+      return { created, repeated, failed }
+    }
+    const lines = Array.from({ length: 150 }, (_, at) => JSON.stringify({ name: `n${at}` }))
+    const texts = lines.map((_, at) => JSON.stringify({ body: `text ${at}` }))
+    write('a.ndjson', [...texts, '{"body":7}'].join('\n'))
+    assert.deepEqual(await run('texts', '--dry-run'), { created: 150, repeated: 0, failed: 1 })
+    assert.deepEqual(await run('texts'), { created: 150, repeated: 0, failed: 1 })
+    assert.deepEqual(await run('texts'), { created: 0, repeated: 150, failed: 1 })
+    assert.deepEqual(await run('texts', '--again'), { created: 150, repeated: 0, failed: 1 })
+    // Each row of a resource without batches has a request of its own.
+    write('a.ndjson', lines.slice(0, 5).join('\n'))
+    assert.deepEqual(await run('items'), { created: 5, repeated: 0, failed: 0 })
+    assert.deepEqual(await run('items'), { created: 0, repeated: 5, failed: 0 })
+    assert.deepEqual(await run('items', '--again'), { created: 0, repeated: 0, failed: 5 })
+  })
+}
+
+test('an import that loses its node names the line, and continues', async (t) => {
+  const { place, write } = await project(t, 'sqlite')
+  write('a.ndjson', Array.from({ length: 250 }, (_, at) => `{"body":"text ${at}"}`).join('\n'))
+  // A node that stores the second batch, and goes away before its response.
+  const keys: (string | undefined)[] = []
+  const node = createServer((request, response) => {
+    keys.push(String(request.headers['idempotency-key']))
+    request.resume().on('end', () => {
+      if (keys.length === 2) return request.socket.destroy()
+      const items = Array.from({ length: 100 }, () => ({ status: 201, body: {} }))
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ items }))
+    })
+  })
+  await new Promise<void>((listening) => node.listen(0, '127.0.0.1', listening))
+  onEnd(t, () => node.close())
+  const url = `http://127.0.0.1:${(node.address() as AddressInfo).port}`
+  const at = { ...place, env: { ...place.env, GATEHOOK_API_KEY: 'k' } }
+  const first = await gatehook(at, 'import', 'texts', 'a.ndjson', '--url', url)
+  assert.equal(first.exit, 1)
+  assert.match(first.stderr, /ended at line 101: .*The same command within 24 hours continues/)
+  const second = await gatehook(at, 'import', 'texts', 'a.ndjson', '--url', url)
+  assert.equal(second.exit, 0, second.stderr)
+  assert.deepEqual(keys.slice(2, 4), keys.slice(0, 2))
+  assert.equal(new Set(keys).size, 3)
 })
