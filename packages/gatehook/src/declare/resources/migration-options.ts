@@ -17,7 +17,7 @@ export interface MigrationOptions {
   readonly table?: string
   /**
    * The statements; `{int}`, `{real}`, `{text}` and `{bytes}` are column types. Two texts if the
-   * databases differ. All pending migrations run in one transaction, which they do not end.
+   * databases differ. Each migration runs in a transaction of its own, which it does not end.
    */
   readonly sql: DatabaseTexts
 }
