@@ -356,6 +356,10 @@ test('an indexed text is short enough for the key of an index', () => {
     [{ list: { filter: [], sort: ['note'] } }, /no index can serve note/],
     [{ list: { filter: [], sort: [], prefix: ['note'] } }, /no index can serve note/],
     [{ unique: [['title', 'tag']] }, /no index can serve title.* to 300/],
+    [
+      { list: { filter: ['note'], sort: [] }, unique: [['note', 'tag']] },
+      /^(?!.*note.* to 600).*note.* to 300/s,
+    ],
   ] as const
   for (const [options, message] of uses) {
     assert.throws(() => declare(fields, '2026-01-31', options), message)

@@ -20,10 +20,13 @@ export function findIndexMistakes(resource: ResourceDefinition): string[] {
     ...[...filterIndexes, ...prefix].map((name) => [name]),
     ...uniqueTuples(resource).filter(({ length }) => length > 1),
   ]
-  const mistakes = tuples.flatMap((tuple) =>
-    tuple.flatMap((name) => lengthMistakes(resource, name, INDEXED_TEXT_MAX / tuple.length)),
-  )
-  return [...new Set(mistakes)]
+  // Of a text in several indexes the least bound: one sentence says what to declare.
+  const bounds = new Map<string, number>()
+  for (const tuple of tuples) {
+    const max = INDEXED_TEXT_MAX / tuple.length
+    for (const name of tuple) bounds.set(name, Math.min(max, bounds.get(name) ?? max))
+  }
+  return [...bounds].flatMap(([name, max]) => lengthMistakes(resource, name, max))
 }
 
 function lengthMistakes({ fields }: ResourceDefinition, name: string, max: number): string[] {
