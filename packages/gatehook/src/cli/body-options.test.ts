@@ -132,6 +132,7 @@ test('a missing option and a value of another form are rejected', () => {
   assert.deepEqual(create({ name: 'A' }).missing, ['--scopes'])
   for (const [options, sentence] of [
     [{ overlap: 'soon' }, /--overlap is "soon"; expected a span/],
+    [{ expires: 'soon' }, /--expires is "soon"; expected an instant .*, or a span such as 90d/],
     [{ rateLimit: '600' }, /--rate-limit is "600"; expected a number per seconds/],
     [{ jwks: '/no/such/file' }, /--jwks \/no\/such\/file is no file with JSON/],
   ] as const) {

@@ -59,9 +59,13 @@ interface OptionForm {
 
 const instantForm = (direction: 1 | -1): OptionForm => ({
   value: 'WHEN',
-  read(text: string) {
+  read(text: string, option) {
     const seconds = parseDuration(text)
-    return seconds === undefined ? text : new Span(direction * seconds)
+    if (seconds !== undefined) return new Span(direction * seconds)
+    if (/^\d/.test(text)) return text
+    throw new UsageError(
+      `${option} is "${text}"; expected an instant (2027-01-31T12:00:00Z), or a span such as 90d.`,
+    )
   },
 })
 

@@ -110,7 +110,9 @@ const dataThrough = ({ data_through: through }: RestoreJson) => through ?? 'unkn
 
 export const restore: CommandFamily = {
   name: 'restore',
-  summary: 'create a database from a backup; release what restored data holds',
+  summary:
+    'create a database from a backup; apply revocations (--revocations FILE, --expect HASH); ' +
+    'release what restored data holds',
   startsWithFirst: true,
   commands: [
     file,

@@ -39,7 +39,9 @@ const wordsOf = (isNew: boolean, isCustomer: boolean): Words => ({
   url: {
     hint: 'The server sends a signed ping to a new URL before it stores it.',
     messageOf: (message, { url }) =>
-      isCustomer && /^http:/i.test(url as string) ? 'must begin with https://' : message,
+      isCustomer && /^http:/i.test(url as string) && /https/.test(message)
+        ? 'must begin with https://'
+        : message,
   },
   events: {
     hint: 'Types or families (thing.*), with a space between them. * is every type.',

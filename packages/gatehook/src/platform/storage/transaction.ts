@@ -153,7 +153,8 @@ export function createTransactionGuard(): TransactionGuard {
     refuseInside(method) {
       if (!inside.getStore()?.isOpen) return
       throw new Error(
-        `bug: db.${method} was called inside a transaction and would wait for it; use its handle`,
+        `a read or write outside of the open transaction (db.${method}) would wait for it; ` +
+          'inside write, use tx, such as tx.list instead of read.list',
       )
     },
     run: (transaction, body) => inside.run(transaction, body),
