@@ -13,7 +13,11 @@ import {
 } from '../operate/monitoring/nodes.ts'
 import type { CommitTime } from '../operate/system/commit-time.ts'
 import { createLoopMeter } from '../operate/system/event-loop.ts'
-import { type HealthChecks, reasonForOperators } from '../operate/system/health.ts'
+import {
+  type HealthChecks,
+  reasonForOperators,
+  withoutRepetition,
+} from '../operate/system/health.ts'
 import { createHeap, describeEnds, type Heap } from '../operate/system/heap.ts'
 import { createWarningList } from '../operate/system/node-warnings.ts'
 import type { Readiness } from '../operate/system/readiness.ts'
@@ -113,7 +117,7 @@ function nodeDescriber(
       ...{ options, declaration },
       heap: Math.round(heap.share() * 100) / 100,
       secrets: { keyId: vault.keyId, digests: Object.fromEntries(digests) },
-      reasons: reasons.map(reasonForOperators),
+      reasons: withoutRepetition(reasons).map(reasonForOperators),
       warnings: await listWarnings(),
     }
   }

@@ -114,10 +114,11 @@ export function assembleReadiness(
     draining: drainCheck(isDraining),
     clock: clockDifference.check,
   }
+  const primary = primaryCheck(primaryFault, db)
   const write = {
     ...read,
     write_clock: clockDifference.writeCheck,
-    primary: primaryCheck(primaryFault, db),
+    primary,
     durability: durability.check,
     ...writeChecks(db, clock, slots.describe),
     master_secret: secrets.check,
@@ -128,6 +129,7 @@ export function assembleReadiness(
     heartbeat: heartbeatChecks(db, write),
     free: FREE,
     explainDelay: () => lockHolders.fileWarning() ?? roundTrip.warning(),
+    explainPrimary: primary,
     clock,
     log,
   })

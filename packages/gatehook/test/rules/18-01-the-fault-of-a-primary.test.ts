@@ -12,6 +12,7 @@ import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import type { TimelineGuard } from '../../src/platform/storage/postgres-timeline.ts'
 import {
   faultThroughPooler,
+  isPrimarySentence,
   type PrimaryFault,
   primaryFaults,
 } from '../../src/platform/storage/primary-fault.ts'
@@ -213,6 +214,16 @@ const sentenceOf = async (node: TestApp): Promise<string | undefined> => {
   return reasons.find(({ check }: { check: string }) => check === 'primary')?.message
 }
 
+/** Returns the other checks that blame the primary, or say nothing of it. */
+const repeatingOf = async (node: TestApp): Promise<readonly string[]> => {
+  const { reasons } = (await node.as(undefined).get('/readyz')).body
+  return reasons.flatMap(({ check, message }: { check: string; message: string }) =>
+    check !== 'primary' && (isPrimarySentence(message) || message.startsWith('No answer'))
+      ? [check]
+      : [],
+  )
+}
+
 test('a direct address names what new sessions lack, beside one that is open', async (t) => {
   const database = `d${++databases}`
   await queryAsAdmin(server.url, `CREATE DATABASE ${database} OWNER ${ROLE}`)
@@ -259,6 +270,11 @@ for (const [route, name, inject, fault] of cases) {
       () => faultOf(node),
       (named) => named === fault,
     )
+    const others = await eventually(
+      () => repeatingOf(node),
+      (checks) => checks.length === 0,
+    )
+    assert.deepEqual(others, [], 'the other checks leave it to the primary')
     const stranger = node.as('gh_live_0000000000000000000000000000000000000000000')
     const refused = await eventually(
       () => stranger.get('/admin/system'),

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { quietLog } from '../../../../test/rig/databases.ts'
+import { type UnreadyReason, withoutRepetition } from '../../src/operate/system/health.ts'
 import { createReadiness } from '../../src/operate/system/readiness.ts'
+import { primaryFaults } from '../../src/platform/storage/primary-fault.ts'
 
 test('heartbeats without probes say within a minute that a check fails, or passes', async () => {
   let nowMs = 0
@@ -67,4 +69,35 @@ test('a report has the last results, and the present fault, while a check hangs'
     ['it is frozen', 'the disk is full'],
   ])
   assert.equal(queries, 2, 'reports at one moment share a run')
+})
+
+test('checks without an answer have the present fault of the primary, and lists have it once', async () => {
+  const { silent, password } = primaryFaults
+  const state = { fault: undefined as string | undefined }
+  const write = {
+    database: () => silent,
+    schema: () => 'No answer within 2000 ms.',
+    disk: () => 'the disk is full',
+    primary: () => state.fault,
+  }
+  const readiness = createReadiness({
+    ...{ read: {}, write, heartbeat: write, free: new Set(['primary']) },
+    explainPrimary: () => state.fault,
+    ...{ clock: { elapsedMs: () => 0 }, log: quietLog },
+  })
+  const textsOf = (reasons: readonly UnreadyReason[]) => reasons.map(({ message }) => message)
+  const found = [silent, 'No answer within 2000 ms.', 'the disk is full']
+  assert.deepEqual(textsOf(await readiness.assess('write')), found)
+  // The fault has its name after the checks have ended.
+  state.fault = password
+  assert.deepEqual(textsOf(await readiness.recall()), [
+    ...[password, password, password],
+    'the disk is full',
+  ])
+  const listed = withoutRepetition(await readiness.assess('write'))
+  assert.deepEqual(
+    listed.map(({ check }) => check),
+    ['disk', 'primary'],
+  )
+  assert.deepEqual(textsOf(withoutRepetition([{ check: 'database', message: silent }])), [silent])
 })

@@ -23,7 +23,7 @@ export type HealthResult = string | DetailedReason | undefined
 export type HealthCheck = () => Promise<HealthResult> | HealthResult
 export type HealthChecks = Readonly<Record<string, HealthCheck>>
 
-/** Says why a check may need more time than it has. */
+/** Says why a check fails or is late, as the process knows it. */
 export type DelayReason = () => HealthResult
 
 export interface UnreadyReason extends Partial<DetailedReason> {
@@ -64,11 +64,38 @@ export async function listUnreadyReasons(
         // The sentences of failures are written for callers.
         return detailed(error.message, describeStorageFailure(error))
       })
-      if (result === undefined) return undefined
-      return typeof result === 'string' ? { check, message: result } : { check, ...result }
+      return result === undefined ? undefined : reasonOf(check, result)
     },
   )
   return (await Promise.all(all)).filter((reason) => reason !== undefined)
+}
+
+const reasonOf = (check: string, result: string | DetailedReason): UnreadyReason =>
+  typeof result === 'string' ? { check, message: result } : { check, ...result }
+
+const LATE = `No answer within ${CHECK_TIMEOUT_MS} ms.`
+
+/** Whether a check found no answer of the primary: an earlier fault, or none that has a name. */
+const isOfPrimary = ({ message, detail = message }: UnreadyReason): boolean =>
+  isPrimarySentence(detail) || message.startsWith(LATE)
+
+/**
+ * Gives the checks that query the primary the present reason why it is away: before, they found an
+ * earlier fault or none.
+ */
+export const explainByPrimary = (
+  reasons: readonly UnreadyReason[],
+  primary: HealthResult,
+): readonly UnreadyReason[] =>
+  primary === undefined
+    ? reasons
+    : reasons.map((reason) => (isOfPrimary(reason) ? reasonOf(reason.check, primary) : reason))
+
+/** Leaves out the reasons that repeat the sentence of the primary. */
+export function withoutRepetition(reasons: readonly UnreadyReason[]): readonly UnreadyReason[] {
+  const ofPrimary = reasons.filter(({ message }) => isPrimarySentence(message))
+  const named = ofPrimary.find(({ check }) => check === 'primary') ?? ofPrimary[0]
+  return reasons.filter((reason) => reason === named || reason.message !== named?.message)
 }
 
 async function runInTime(run: HealthCheck, explainDelay: DelayReason): Promise<HealthResult> {
@@ -82,10 +109,9 @@ async function runInTime(run: HealthCheck, explainDelay: DelayReason): Promise<H
 }
 
 function lateResult(reason: HealthResult): HealthResult {
-  const late = `No answer within ${CHECK_TIMEOUT_MS} ms.`
-  if (reason === undefined) return late
-  if (typeof reason === 'string') return `${late} ${reason}`
-  return { message: `${late} ${reason.message}`, detail: `${late} ${reason.detail}` }
+  if (reason === undefined) return LATE
+  if (typeof reason === 'string') return `${LATE} ${reason}`
+  return { message: `${LATE} ${reason.message}`, detail: `${LATE} ${reason.detail}` }
 }
 
 const DAMAGED =
@@ -109,7 +135,7 @@ export const heartbeatChecks = (db: Database, checks: HealthChecks): HealthCheck
 
 /** Says at once why no primary answers, also while the result of an earlier write is valid. */
 export const primaryCheck =
-  (primaryFault: Database['fault'], { misled }: Pick<Database, 'misled'>): HealthCheck =>
+  (primaryFault: Database['fault'], { misled }: Pick<Database, 'misled'>): DelayReason =>
   () => {
     const fault = primaryFault()
     const detail = fault === 'other_database' ? misled() : undefined

@@ -8,6 +8,7 @@ import type { Log } from '../../kernel/log.ts'
 import { resolveWithin } from '../../kernel/resolve-within.ts'
 import {
   type DelayReason,
+  explainByPrimary,
   type HealthChecks,
   listUnreadyReasons,
   type UnreadyReason,
@@ -47,6 +48,8 @@ export interface Readiness {
 interface ReadinessOptions extends ReadinessChecks {
   /** Says why a check may not end in time. */
   readonly explainDelay?: DelayReason
+  /** Says why the primary is away. */
+  readonly explainPrimary?: DelayReason
   readonly clock: Pick<Clock, 'elapsedMs'>
   readonly log: Log
 }
@@ -60,12 +63,15 @@ export function createReadiness({
   heartbeat,
   free,
   explainDelay,
+  explainPrimary = () => undefined,
   clock,
   log,
 }: ReadinessOptions): Readiness {
   const checks = { read, write }
   const listeners: (() => void)[] = []
-  const listReasons = (all: HealthChecks) => listUnreadyReasons(all, log, explainDelay)
+  const explain = (reasons: readonly UnreadyReason[]) => explainByPrimary(reasons, explainPrimary())
+  const listReasons = async (all: HealthChecks) =>
+    explain(await listUnreadyReasons(all, log, explainDelay))
   const freeChecks = Object.fromEntries(Object.entries(write).filter(([name]) => free.has(name)))
   let last: { readonly atMs: number; readonly reasons: readonly UnreadyReason[] } | undefined
   const run = async (all: HealthChecks): Promise<readonly UnreadyReason[]> => {
@@ -77,7 +83,7 @@ export function createReadiness({
   }
   const recallLast = async () => {
     const reasons = await listReasons(freeChecks)
-    return [...reasons, ...(last?.reasons ?? []).filter(({ check }) => !free.has(check))]
+    return explain([...reasons, ...(last?.reasons ?? []).filter(({ check }) => !free.has(check))])
   }
   let reported: Promise<readonly UnreadyReason[]> | undefined
   const runForReports = () =>

@@ -17,6 +17,7 @@ import {
   reasonForCallers,
   reasonForOperators,
   type UnreadyReason,
+  withoutRepetition,
 } from './health.ts'
 import {
   type ConfigurationReport,
@@ -71,7 +72,7 @@ const healthOf = (
   describe: (reason: UnreadyReason) => { readonly check: string; readonly message: string },
 ) => ({
   status: reasons.length === 0 ? ('ready' as const) : ('not_ready' as const),
-  reasons: reasons.map(describe),
+  reasons: withoutRepetition(reasons).map(describe),
   ...(warnings.length > 0 && { warnings: warnings.map(describe) }),
 })
 
