@@ -7,6 +7,7 @@ import { openService } from '../../../../test/rig/service.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 import { raw, sql } from '../../src/platform/storage/sql.ts'
+import { adminOf } from '../monitoring/admin.ts'
 
 /** Settings that change the texts of values, or the meaning of SQL, with another value. */
 const OTHERS: Readonly<Record<string, string>> = {
@@ -104,4 +105,32 @@ test('a node with other settings serves the same values, and blames no clock', a
   assert.deepEqual(read.body, created.body)
   const { status, body } = await service.as(undefined).get('/readyz')
   assert.deepEqual([status, body.warnings ?? []], [200, []])
+})
+
+test('a short statement_timeout is a warning, under which transactions of a pooler begin', async (t) => {
+  const url = await migratedUrl(t, 'postgres')
+  const env = { GATEHOOK_DATABASE_POOLER: 'transaction' }
+  const pooled = await openService(t, 'postgres', { url, env })
+  const direct = await openService(t, 'postgres', { url })
+  const warningOf = async (node: typeof pooled) => {
+    const { warnings = [] } = (await (await adminOf(node)).get('/admin/system')).body.health
+    return warnings.find(({ check }: { check: string }) => check === 'schema')?.message
+  }
+  const name = new URL(url).pathname.slice(1)
+  const set = (value: string) =>
+    direct.app.db.migrate((_tx, ddl) =>
+      ddl(`ALTER DATABASE ${name} SET statement_timeout = '${value}'`),
+    )
+  for (const [value, isShort] of [
+    ['900', true],
+    ['900ms', true],
+    ['900000us', true],
+    ['1min', false],
+    ['0', false],
+  ] as const) {
+    await set(value)
+    assert.equal(await warningOf(direct), undefined)
+    const reset = `ALTER DATABASE ${name} RESET statement_timeout`
+    assert.equal((await warningOf(pooled))?.includes(reset) ?? false, isShort, value)
+  }
 })

@@ -7,13 +7,19 @@
 import { engineTables } from '../../engine-tables.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { ColumnUse } from '../../platform/nodes/registry.ts'
-import { type Dialect, type Reader, SchemaError } from '../../platform/storage/database.ts'
-import { ReplacedStatementError } from '../../platform/storage/discarded-rows.ts'
+import {
+  ConstraintError,
+  type Dialect,
+  type Reader,
+  SchemaError,
+} from '../../platform/storage/database.ts'
+import { DiscardedRowError, ReplacedStatementError } from '../../platform/storage/discarded-rows.ts'
 import {
   isDenied,
   isTypeMismatch,
   isUnsupported,
   isWithoutPartition,
+  serverErrorOf,
 } from '../../platform/storage/postgres-errors.ts'
 import {
   readIndexDefinitions,
@@ -31,6 +37,7 @@ import {
   areDiscarded,
   describeTableFaults,
   isOfConnect,
+  listRejecting,
   listRules,
   repairColumns,
   repairIndexes,
@@ -132,11 +139,17 @@ export async function openSchemaCheck({
   }
   const note = { fault: createNote(log), warning: createNote(log) }
   let warning: SchemaFault | undefined
+  const rejecting = new Set<string>()
   return {
     warning: () => warning,
     async check() {
       const present = await read()
-      warning = describeTableFaults(present, definitions, leaveOut(expected, pendingIndexes()))
+      warning = describeTableFaults(
+        present,
+        definitions,
+        leaveOut(expected, pendingIndexes()),
+        rejecting,
+      )
       note.warning(warning)
       const fault = findFault(present)
       note.fault(fault)
@@ -147,6 +160,10 @@ export async function openSchemaCheck({
       if (!isSchema && !EXPLAINED.some((isExplained) => isExplained(error))) return error
       try {
         const present = await read()
+        const drops = listRejecting(present, error)
+        for (const drop of drops) rejecting.add(drop)
+        if (error instanceof DiscardedRowError && drops.length > 0)
+          return new DiscardedRowError(error.table, statementsOf(drops))
         const rules = isUnsupported(error) ? listRules(present) : []
         if (rules.length > 0) return new ReplacedStatementError(statementsOf(rules), error)
         const others = isSchema || isUnsupported(error) ? repairOthers(present) : []
@@ -169,7 +186,13 @@ export async function openSchemaCheck({
 }
 
 /** Errors of statements beside `SchemaError`, which changed tables can cause. */
-const EXPLAINED = [isDenied, isWithoutPartition, isUnsupported, isTypeMismatch]
+const EXPLAINED = [isDenied, isWithoutPartition, isUnsupported, isTypeMismatch, isRejection]
+
+/** Whether a constraint or a trigger has rejected or discarded a row. */
+function isRejection(error: unknown): boolean {
+  const isOwn = error instanceof DiscardedRowError || error instanceof ConstraintError
+  return isOwn || serverErrorOf(error)?.constraint !== undefined
+}
 
 /** Adds the defaults of the start, which migrations of the team may have chosen. */
 function expectedSince(columns: TableParts['columns'], expected: ExpectedTables): ExpectedTables {

@@ -4,8 +4,11 @@
  * column of another type, a table that PostgreSQL does not log, a trigger that can discard rows.
  */
 import { engineTables } from '../../engine-tables.ts'
+import { ConstraintError } from '../../platform/storage/database.ts'
+import { DiscardedRowError } from '../../platform/storage/discarded-rows.ts'
 import { timeTable } from '../../platform/storage/partitions/catalog.ts'
 import { attachPartitions } from '../../platform/storage/partitions/detached.ts'
+import { serverErrorOf } from '../../platform/storage/postgres-errors.ts'
 import type { FoundColumn, TableParts } from '../../platform/storage/table-parts.ts'
 import type { ExpectedTables } from './expected-tables.ts'
 
@@ -25,13 +28,17 @@ type Fault = readonly [message: string, detail: string, statements: readonly str
 /** The statements that created the unique indexes, by name. */
 type Definitions = ReadonlyMap<string, string>
 
+/** The statements that drop what has rejected or discarded a row of this node. */
+export type Rejecting = ReadonlySet<string>
+
 /** Returns one text of the faults for each reader. */
 export function describeTableFaults(
   parts: TableParts,
   definitions: Definitions,
   expected: ExpectedTables,
+  rejecting: Rejecting,
 ): { readonly message: string; readonly detail: string } | undefined {
-  const faults = listFaults(parts, definitions, expected)
+  const faults = listFaults(parts, definitions, expected, rejecting)
   if (faults.length === 0) return undefined
   return {
     message: faults.map(([message]) => message).join(' '),
@@ -46,12 +53,14 @@ export function listFaults(
   parts: TableParts,
   definitions: Definitions,
   expected: ExpectedTables,
+  rejecting: Rejecting = new Set(),
 ): readonly Fault[] {
   const isOfTable = (table: string) => !parts.others.has(table)
   const ofTables = (statements: ReadonlyMap<string, string>) =>
     [...statements].filter(([, text]) => isOfTable(tableOfIndex(text)))
   const indexes = repairIndexes(parts, new Map(ofTables(definitions)))
   const columns = repairColumns(parts, expected)
+  const rejected = repairRejecting(parts, expected, rejecting)
   const plain = ofTables(expected.indexes).filter(([name]) => !parts.indexes.has(name))
   const faults: readonly Fault[] = [
     ...[...parts.others].map(
@@ -107,6 +116,13 @@ export function listFaults(
       listForeign(parts),
     ],
     [
+      'Another program has changed a table so that the database refuses rows of this service.',
+      `The table ${someOf([...rejected.keys()])} refuses or discards rows of this service, by a ` +
+        'column without a value, a constraint, a trigger or row level security, which are none ' +
+        'of the service.',
+      [...rejected.values()].flat(),
+    ],
+    [
       'Another table adds its rows to those of a table of this service.',
       'A table inherits from one of this service: statements read and change its rows, too, so ' +
         'that lists have rows twice.',
@@ -119,6 +135,42 @@ export function listFaults(
     ],
   ]
   return faults.filter(([, , statements]) => statements.length > 0)
+}
+
+/**
+ * Returns by table the statements that end what refuses rows: row level security and columns at
+ * once, constraints and triggers once they have, since they may be the team's.
+ */
+function repairRejecting(
+  parts: TableParts,
+  expected: ExpectedTables,
+  rejecting: Rejecting,
+): ReadonlyMap<string, readonly string[]> {
+  const tables = new Set([...expected.columns.keys()].map((path) => path.split('.')[0]))
+  const columns = [...parts.columns].flatMap(([path, column]) => {
+    const [table, name] = path.split('.') as [string, string]
+    const isFilled = !column || column.isNullable || column.isNumbered || column.fallback !== null
+    if (isFilled || !tables.has(table) || expected.columns.has(path)) return []
+    return [{ table, drop: `ALTER TABLE ${table} ALTER COLUMN ${name} DROP NOT NULL` }]
+  })
+  const drops = [...parts.constraints, ...parts.triggers].filter(({ drop }) => rejecting.has(drop))
+  const secured = [...parts.secured].map(([table, drop]) => ({ table, drop }))
+  const all = Map.groupBy([...secured, ...columns, ...drops], ({ table }) => table)
+  return new Map([...all].map(([table, same]) => [table, same.map(({ drop }) => drop)]))
+}
+
+/** Returns the statements that drop the constraint or the triggers behind an error. */
+export function listRejecting(
+  { constraints, triggers }: Pick<TableParts, 'constraints' | 'triggers'>,
+  error: unknown,
+): string[] {
+  if (error instanceof DiscardedRowError) {
+    const own = triggers.filter(({ table, discards }) => discards && table === error.table)
+    return own.map(({ drop }) => drop)
+  }
+  const sent = serverErrorOf(error instanceof ConstraintError ? error.cause : error)
+  if (sent?.constraint === undefined) return []
+  return constraints.flatMap(({ name, drop }) => (name === sent.constraint ? drop : []))
 }
 
 /** Returns the statements that repair lost and invalid unique indexes, by name. */

@@ -7,9 +7,15 @@ import type { Statement, Tx } from './database.ts'
 /** A row did not change, and the database says no error: a trigger of the team ignores it. */
 export class DiscardedRowError extends Error {
   override readonly name = 'DiscardedRowError'
+  /** The table of the row, if the statement is known. */
+  readonly table: string | undefined
+  /** The statements that drop the triggers of the table which can discard it. */
+  readonly repair: string | undefined
 
-  constructor() {
+  constructor(table?: string, repair?: string) {
     super('the database has discarded a row: a trigger ignores it')
+    this.table = table
+    this.repair = repair
   }
 }
 
@@ -34,11 +40,20 @@ const PREVENTABLE = /\bON CONFLICT\b.*\b(DO NOTHING|WHERE)\b/s
 export const isDiscarded = (text: string, count: number | null): boolean =>
   count === 0 && INSERT.test(text) && !PREVENTABLE.test(text)
 
-/** Throws if no row has changed: the caller has read it, so that only a trigger can discard it. */
-export function requireOne(count: number): void {
-  if (count === 0) throw new DiscardedRowError()
+const CHANGE = /^\s*(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)/
+
+/** Returns the error of a statement whose row was discarded. */
+export const discardedBy = (text: string): DiscardedRowError =>
+  new DiscardedRowError(CHANGE.exec(text)?.[1])
+
+/**
+ * Throws if a statement has changed no row: the caller has read it, so that only a trigger can
+ * discard it.
+ */
+export function requireOne(count: number, text = ''): void {
+  if (count === 0) throw discardedBy(text)
 }
 
 /** Runs a statement that changes a row. Throws if none has changed. */
 export const runOne = async (tx: Pick<Tx, 'run'>, statement: Statement): Promise<void> =>
-  requireOne(await tx.run(statement))
+  requireOne(await tx.run(statement), statement.text)

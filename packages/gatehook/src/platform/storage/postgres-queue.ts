@@ -7,7 +7,7 @@ import type pg from 'pg'
 import { wallClock } from '../../kernel/clock.ts'
 import { COMMIT_POSITION } from './commit-position.ts'
 import type { Statement } from './database.ts'
-import { DiscardedRowError, isDiscarded } from './discarded-rows.ts'
+import { discardedBy, isDiscarded } from './discarded-rows.ts'
 import type { LockWait } from './lock-wait.ts'
 import type { BatchStatement } from './postgres-batch.ts'
 import { type ResultShape, textWith } from './postgres-send.ts'
@@ -125,7 +125,7 @@ export class StatementQueue {
       if (!isDiscarded(statement.text, result.rowCount)) return statement.resolve(result)
       // Until the next check of the tables: further commits wait for their statements.
       this.#sessions.tables.discardsRows = true
-      reject(new DiscardedRowError())
+      reject(discardedBy(statement.text))
     }
     this.#waiting.push({ ...statement, resolve, reject })
   }

@@ -80,7 +80,7 @@ export class PostgresTx implements Tx {
 
   async insert(statement: Statement): Promise<number> {
     const { rows } = await this.#perform(statement, { suffix: ' RETURNING id' })
-    requireOne(rows.length)
+    requireOne(rows.length, statement.text)
     return rows[0].id
   }
 

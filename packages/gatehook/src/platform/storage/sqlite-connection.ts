@@ -59,14 +59,14 @@ export class Connection {
 
   run(statement: Statement): number {
     const count = Number(this.#run(statement).changes)
-    if (isDiscarded(statement.sql, count)) requireOne(count)
+    if (isDiscarded(statement.sql, count)) requireOne(count, statement.sql)
     return count
   }
 
   /** Returns the key of the inserted row; RETURNING would create a temporary table. */
   insert(statement: Statement): number {
     const { changes, lastInsertRowid } = this.#run(statement)
-    requireOne(Number(changes)) // the key is that of an earlier row
+    requireOne(Number(changes), statement.sql) // the key is that of an earlier row
     return Number(lastInsertRowid)
   }
 

@@ -56,6 +56,8 @@ export const describeSchemaError = ({ part, message }: SchemaError): string =>
 /** `insufficient_privilege`, also where a policy would hide rows (`row_security` is off). */
 const NO_PRIVILEGE = '42501'
 
+const POLICY_OF = /row-level security policy for table "(\w{1,63})"/
+
 /** `sequence_generator_limit_exceeded`. */
 const SEQUENCE_ENDED = '2200H'
 
@@ -67,7 +69,12 @@ const SEQUENCE_ENDED = '2200H'
 export function describeUnknownError(error: unknown): string | undefined {
   const message = 'The log has its message.'
   if (error instanceof DiscardedRowError) {
-    return 'A trigger of the database discards a row without an error. It is none of the engine.'
+    const place = error.table === undefined ? '' : ` of the table ${error.table}`
+    const repair = error.repair === undefined ? '' : ` Drop it: ${error.repair}.`
+    return (
+      `A trigger of the database discards a row${place} without an error. It is none of the ` +
+      `engine.${repair}`
+    )
   }
   if (error instanceof ReplacedStatementError) {
     return `A rule of the database replaces statements of this service: ${error.repair}. ${message}`
@@ -94,6 +101,13 @@ export function describeUnknownError(error: unknown): string | undefined {
       `declaration lacks it: ALTER TABLE ${table} ALTER COLUMN ${column} DROP NOT NULL.`
     )
   }
+  const secured = POLICY_OF.exec((error as Error).message)?.[1]
+  if (state === NO_PRIVILEGE && secured !== undefined) {
+    return (
+      `Row level security of the table ${secured} applies to the role of the node: ` +
+      `ALTER TABLE ${secured} NO FORCE ROW LEVEL SECURITY. ${message}`
+    )
+  }
   if (state === NO_PRIVILEGE && raisedBy === undefined) {
     return (
       'The role of the node lacks a right on a table, or a policy of row level security would ' +
@@ -116,7 +130,11 @@ export function describeUnknownError(error: unknown): string | undefined {
     table && `the table ${table}`,
   ].filter(Boolean)
   const place = names.length === 0 ? '' : `, by ${names.join(' of ')}`
-  return `${origin} refused a statement with the state ${state}${place}. ${message}`
+  const drop =
+    state.startsWith('23') && constraint && table
+      ? `If it is none of the service: ALTER TABLE ${table} DROP CONSTRAINT ${constraint}. `
+      : ''
+  return `${origin} refused a statement with the state ${state}${place}. ${drop}${message}`
 }
 
 /** A key of numbers: the id that a sequence has given exists. */

@@ -1,6 +1,6 @@
 /**
  * Reads what the database has of tables, and what another program may have changed: columns,
- * indexes, rights, triggers, partitions.
+ * indexes, rights, triggers, constraints, partitions.
  */
 import type { Reader, Statement } from './database.ts'
 
@@ -13,6 +13,14 @@ interface ForeignTrigger {
   readonly discards: boolean
   /** Whether it is a rule that replaces statements (`DO INSTEAD`). */
   readonly isInstead: boolean
+}
+
+/** A condition of rows (`CHECK`, `EXCLUDE`). */
+interface FoundConstraint {
+  readonly name: string
+  readonly table: string
+  /** The statement that drops it. */
+  readonly drop: string
 }
 
 /** A column as PostgreSQL has it. */
@@ -59,6 +67,10 @@ export interface TableParts {
   /** The statements that grant rights which the role of the session lacks. */
   readonly grants: readonly string[]
   readonly triggers: readonly ForeignTrigger[]
+  /** Conditions that rows must meet; the engine has none. */
+  readonly constraints: readonly FoundConstraint[]
+  /** The statements by table that end row level security which applies to the role. */
+  readonly secured: ReadonlyMap<string, string>
   /** The statements that detach tables which inherit from one of them. */
   readonly heirs: readonly string[]
   /** The statements that let sequences count up, which count down, and skip the ids in use. */
@@ -79,6 +91,9 @@ const SQLITE_PARTS = `WITH t AS (SELECT value AS name FROM json_each(?))
       CASE WHEN s.sql LIKE '%RAISE%IGNORE%' THEN 'discards' ELSE '' END
     FROM t JOIN sqlite_schema AS s ON s.tbl_name = t.name
     WHERE s.type = 'trigger' AND s.name NOT LIKE 'gh\\_%' ESCAPE '\\'`
+
+/** Behind a pooler, a transaction begins under the timeout of the role. Without unit: ms. */
+const SHORT = "regexp_replace(split_part(c, '=', 2), '^(\\d+)$', '\\1ms')::interval < '1 s'"
 
 /**
  * Waits for no lock of a table: `pg_get_expr` opens a table that it gets, and an expression without
@@ -112,6 +127,14 @@ const POSTGRES_PARTS = `WITH t AS (SELECT oid, relname::text AS name, relkind FR
   UNION ALL SELECT 'trigger', p.root, format('DROP RULE %I ON %I', r.rulename, p.name),
       CASE WHEN r.is_instead THEN 'instead' ELSE 'discards' END
     FROM p JOIN pg_rewrite r ON r.ev_class = p.oid WHERE r.ev_type <> '1'
+  UNION ALL SELECT 'constraint', p.root, format('ALTER TABLE %I DROP CONSTRAINT %I', p.name,
+      k.conname), k.conname
+    FROM p JOIN pg_constraint k ON k.conrelid = p.oid
+    WHERE k.contype IN ('c', 'x') AND k.conislocal
+  UNION ALL SELECT 'secured', t.name, format('ALTER TABLE %I %s ROW LEVEL SECURITY', t.name,
+      CASE WHEN c.relforcerowsecurity AND pg_has_role(c.relowner, 'USAGE') THEN 'NO FORCE'
+      ELSE 'DISABLE' END), ''
+    FROM t JOIN pg_class c ON c.oid = t.oid WHERE row_security_active(t.oid)
   UNION ALL SELECT 'heir', format('ALTER TABLE %s NO INHERIT %I', c.oid::regclass, t.name), '', ''
     FROM t JOIN pg_inherits i ON i.inhparent = t.oid JOIN pg_class c ON c.oid = i.inhrelid
     WHERE NOT c.relispartition
@@ -135,8 +158,9 @@ const POSTGRES_PARTS = `WITH t AS (SELECT oid, relname::text AS name, relkind FR
       ELSE format('ROLE %I IN DATABASE %I', session_user, current_database()) END, s.name), '', ''
     FROM pg_db_role_setting d CROSS JOIN unnest(d.setconfig) AS c
     JOIN pg_settings s ON s.name = split_part(c, '=', 1)
-    WHERE s.name IN ('idle_session_timeout', 'transaction_timeout') AND s.source <> 'client'
-      AND split_part(c, '=', 2) !~ '^0'
+    WHERE s.source <> 'client' AND split_part(c, '=', 2) !~ '^0'
+      AND CASE s.name WHEN 'statement_timeout' THEN ${SHORT}
+        ELSE s.name IN ('idle_session_timeout', 'transaction_timeout') END
       AND d.setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = session_user))
       AND d.setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
   UNION ALL SELECT 'partition', c.relname, t.name, pg_get_expr(c.relpartbound, 0)
@@ -178,6 +202,11 @@ export async function readTableParts(from: Reader, tables: readonly string[]): P
       discards: detail !== '',
       isInstead: detail === 'instead',
     })),
+    constraints: of('constraint').map(([, table, drop, name]) => ({
+      ...{ name: name!, drop: drop! },
+      table,
+    })),
+    secured: new Map(of('secured').map(([, table, repair]) => [table, repair!])),
     heirs: [...namesOf('heir')],
     sequences: [...namesOf('sequence')],
     others: new Map(
