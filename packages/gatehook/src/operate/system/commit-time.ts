@@ -16,6 +16,8 @@ import type { HealthCheck } from './health.ts'
 const WRITES = 3
 /** A commit takes a few milliseconds on a disk that is fast. */
 const SLOW_MS = 75
+/** The round trips of such a write at most: its begin behind a pooler, statement and commit. */
+const TRIPS = 3
 /** Commits that have waited longer for a standby are named while they wait. */
 const WAIT_MS = 1_000
 
@@ -38,7 +40,7 @@ export function createCommitTime(
   let waits: CommitWaits | undefined
   const shortestMs = () => {
     if (durationsMs.length < WRITES) return undefined
-    return Math.max(0, Math.min(...durationsMs) - (shortestTripMs() ?? 0))
+    return Math.max(0, Math.min(...durationsMs) - TRIPS * (shortestTripMs() ?? 0))
   }
   const select = selectCommitWaits(db)
   const receive: PolledValue['receive'] = (value) => {
