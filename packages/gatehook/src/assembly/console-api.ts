@@ -21,7 +21,6 @@ import type { FullServer } from '../operate/system/full-server.ts'
 import type { HealthChecks } from '../operate/system/health.ts'
 import { JobLog } from '../operate/system/job-log.ts'
 import type { LockHolders } from '../operate/system/lock-holders.ts'
-import { readCertificateEnd } from '../operate/system/machine-facts.ts'
 import type { Readiness } from '../operate/system/readiness.ts'
 import type { Deliveries } from '../outbound/deliveries/deliveries.ts'
 import { databaseFile } from '../platform/config/environment.ts'
@@ -74,7 +73,6 @@ export function assembleConsoleApi(
     maxRows: config.requestLogMaxRows,
     maxBytes: config.requestLogMaxMib * 2 ** 20,
     versions: () => catalog.service.versions.flatMap(({ name }) => versioning.statusOf(name) ?? []),
-    certificateEnd: () => readCertificateEnd(config.tlsCert ?? undefined),
     jobTimeoutMs: (name) => catalog.service.jobs.find((job) => job.name === name)?.timeoutMs,
     lockHolders: assembly.lockHolders.list,
     fullServer: assembly.fullServer.current,

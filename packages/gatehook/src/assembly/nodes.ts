@@ -19,6 +19,7 @@ import {
   withoutRepetition,
 } from '../operate/system/health.ts'
 import { createHeap, describeEnds, type Heap } from '../operate/system/heap.ts'
+import { readCertificateEnd } from '../operate/system/machine-facts.ts'
 import { createWarningList } from '../operate/system/node-warnings.ts'
 import type { Readiness } from '../operate/system/readiness.ts'
 import type { Deliveries } from '../outbound/deliveries/deliveries.ts'
@@ -116,6 +117,7 @@ function nodeDescriber(
       ...{ role, since, release, identities, queueAgeMs, inFlight, loop: measureLoop() },
       ...{ options, declaration },
       heap: Math.round(heap.share() * 100) / 100,
+      certificateEnd: readCertificateEnd(config.tlsCert ?? undefined),
       secrets: { keyId: vault.keyId, digests: Object.fromEntries(digests) },
       reasons: withoutRepetition(reasons).map(reasonForOperators),
       warnings: await listWarnings(),

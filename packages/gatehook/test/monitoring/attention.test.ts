@@ -28,6 +28,9 @@ eachService('a key that is refused more than 20 times in an hour is named', asyn
   assert.deepEqual(kindsOf(body), ['key_refused'])
   const [item] = body.data
   assert.equal(item.facts.refused, 21)
+  const [since, last, now] = [item.since, item.facts.last_at, Date.now()].map((at) => +new Date(at))
+  assert.ok(now! - since! < 600_000, 'since the first rejection, not for an hour')
+  assert.ok(last! >= since! && last! <= now! + 1_000)
   assert.equal(item.subject.type, 'key')
   assert.equal(item.id, `key_refused.${item.subject.id}`)
   assert.equal(item.mode, 'test')

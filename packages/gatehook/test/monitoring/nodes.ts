@@ -57,7 +57,7 @@ export async function openNodes(t: Parameters<typeof openForTest>[0]) {
       ...{ db, monitoring: db, clock, versions: () => [], isAway: () => false },
       ...{ nodes: registry, lastCause: none, lockHolders: () => [], fullServer: none },
     }
-    const read = createAttentionReader({ ...sources, certificateEnd: none, jobTimeoutMs: none })
+    const read = createAttentionReader({ ...sources, jobTimeoutMs: none })
     return (await read()) as unknown as NodeItem[]
   }
   return { db, state, open, readAttention }

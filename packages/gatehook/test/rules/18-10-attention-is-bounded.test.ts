@@ -35,7 +35,7 @@ function openSources() {
     ...{ db: db as unknown as Reader, monitoring: db as unknown as Reader },
     clock: { now: () => state.now, elapsedMs: () => state.now },
     ...{ versions: () => [], lockHolders: () => [LOCK], isAway: () => state.answer !== answers },
-    ...{ fullServer: none, lastCause: none, certificateEnd: none, jobTimeoutMs: none },
+    ...{ fullServer: none, lastCause: none, jobTimeoutMs: none },
     nodes: { own: async () => own as unknown as NodeState, listOthers: list, listEnded: list },
   }
   return { state, sources }

@@ -50,6 +50,15 @@ test('options that differ are named with nodes, secrets without values [postgres
   assert.equal((await readAttention(nodes[0]!))[0]?.severity, 'warn', 'no restart one by one')
 })
 
+test('a difference that callers feel is a warning from the start [postgres]', async (t) => {
+  const { open, readAttention } = await openNodes(t)
+  const limited = { options: { GATEHOOK_RATE_LIMIT: '10/60' } }
+  const nodes = [open('1'), open('2', () => limited)]
+  for (const node of nodes) await node.heartbeat()
+  const [item] = await readAttention(nodes[0]!)
+  assert.deepEqual([item?.kind, item?.severity], ['node_options_differ', 'warn'])
+})
+
 const shop = (isFormer: boolean) =>
   service({
     name: 'shop',

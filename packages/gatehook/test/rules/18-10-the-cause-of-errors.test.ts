@@ -36,7 +36,7 @@ eachMigrated('server errors have the cause of the latest, and end', async (db) =
     ...{ db, monitoring: db, clock, versions: () => [], lockHolders: () => [] },
     fullServer: () => undefined,
     ...{ nodes: registryOf(db, clock), isAway: () => false },
-    ...{ certificateEnd: () => undefined, jobTimeoutMs: () => undefined },
+    ...{ jobTimeoutMs: () => undefined },
     lastCause: () => state.own,
   })
   const fail = async (count: number, cause: string | null) => {

@@ -35,10 +35,13 @@ export const refusedKeys: AttentionKind = async ({ db, monitoring }, now) => {
     callers.map(({ caller }) => caller),
     now,
   )
-  return callers.map(({ caller, customer, mode, count: refused }) =>
-    itemOf('key_refused', 'warn', now - HOUR_MS, {
+  return callers.map(({ caller, customer, mode, count: refused, firstS, lastS }) =>
+    itemOf('key_refused', 'warn', firstS * 1000, {
       subject: subjects(caller),
-      facts: { refused, period_s: HOUR_MS / 1000, reason: ends.get(caller) ?? null },
+      facts: {
+        ...{ refused, period_s: HOUR_MS / 1000, reason: ends.get(caller) ?? null },
+        last_at: isoTime(Math.min((lastS + SHORTEST_STEP_S) * 1000, now)),
+      },
       customer,
       mode,
     }),

@@ -27,8 +27,6 @@ export interface AttentionSources {
   readonly fullServer: FullServer['current']
   /** Returns the cause of the last failure of a caller's request at this node, if it has one. */
   readonly lastCause: () => ErrorCause | undefined
-  /** Returns the end of the certificate of this node, in epoch milliseconds. */
-  readonly certificateEnd: () => number | undefined
   /** Returns the time after which an attempt at a job of the service fails. */
   readonly jobTimeoutMs: (name: string) => number | undefined
 }

@@ -18,6 +18,9 @@ const MISSING_MS = HOUR_MS
 const FAILED_URGENT_MS = HOUR_MS
 /** Differences are expected for this time after the start of a node: a restart one by one. */
 const ROLLING_MS = 10 * 60_000
+/** Options whose difference callers and receivers feel at once, by the node that they meet. */
+const FELT_OPTIONS =
+  /^GATEHOOK_(RATE_LIMIT|CORS_ORIGINS|BASIC_ALLOWED_CIDRS|TRUST_PROXY|STRICT_VERSION|DEFAULT_|MCP$|WEBHOOK_|DELIVERY_RATE)/
 
 /** This node, also while no database answers. */
 export const ownState: AttentionKind = async ({ nodes }, now) =>
@@ -26,7 +29,7 @@ export const ownState: AttentionKind = async ({ nodes }, now) =>
 export const otherStates: AttentionKind = async ({ nodes }, now) =>
   stateItems(await nodes.listOthers(), now)
 
-const listRunning = async ({ own, listOthers }: AttentionSources['nodes']) => [
+export const listRunning = async ({ own, listOthers }: AttentionSources['nodes']) => [
   await own(),
   ...(await listOthers()),
 ]
@@ -121,8 +124,11 @@ export const missingNodes: AttentionKind = async ({ nodes }, now) => {
 /** Returns possible reasons of the ends: such nodes cannot report theirs. */
 function adviceOn(missing: readonly EndedNode[]): string {
   const silent =
-    'Without a word: killed, its machine or network is down, or it reaches no database.'
-  const inOrder = 'In order: stopped, and not started since, or its new start reaches no database.'
+    'Without a word: killed, its machine or network is down, or it gets no connection to its ' +
+    'database.'
+  const inOrder =
+    'In order: stopped, and not started since, or its new start reaches no database, or another ' +
+    'one.'
   return [
     ...(missing.some(({ isKilled }) => isKilled) ? [silent] : []),
     ...(missing.some(({ isKilled }) => !isKilled) ? [inOrder] : []),
@@ -149,7 +155,8 @@ function differenceItems(
 ): AttentionItem[] {
   const rows = differences.filter((difference) => difference.kind === about)
   if (rows.length === 0) return []
-  const severity = now - since < ROLLING_MS ? 'info' : 'warn'
+  const isFelt = rows.some(({ name }) => FELT_OPTIONS.test(name))
+  const severity = now - since < ROLLING_MS && !isFelt ? 'info' : 'warn'
   const facts = {
     differences: rows
       .slice(0, ITEMS_MAX)

@@ -13,6 +13,7 @@ interface CountedCaller {
   readonly count: number
   /** The start of the first step with a counted response, in epoch seconds. */
   readonly firstS: number
+  readonly lastS: number
 }
 
 /**
@@ -26,16 +27,18 @@ export async function listCallersBy(
 ): Promise<CountedCaller[]> {
   const column = raw(kind)
   const rows = await monitoring.all(sql`SELECT caller, customer, mode,
-      CAST(sum(${column}) AS BIGINT) AS count, min(at) AS first_s FROM gh_monitoring_series
+      CAST(sum(${column}) AS BIGINT) AS count, min(at) AS first_s, max(at) AS last_s
+    FROM gh_monitoring_series
     WHERE step = ${stepS} AND at >= ${fromS} AND caller <> '' AND ${column} > 0
     GROUP BY caller, customer, mode HAVING sum(${column}) > ${above}
     ORDER BY sum(${column}) DESC LIMIT ${ITEMS_MAX}`)
-  return rows.map(({ caller, customer, mode, count, first_s }) => ({
+  return rows.map(({ caller, customer, mode, count, first_s, last_s }) => ({
     caller,
     customer,
     mode,
     count: Number(count),
     firstS: Number(first_s),
+    lastS: Number(last_s),
   }))
 }
 

@@ -30,6 +30,7 @@ import { heldLocks } from './attention-locks.ts'
 import {
   differentNodes,
   failedStarts,
+  listRunning,
   missingNodes,
   nodeWarnings,
   otherStates,
@@ -213,11 +214,14 @@ const restoredData: AttentionKind = async ({ db }) => {
   return items
 }
 
-const expiringCertificate: AttentionKind = async ({ certificateEnd }, now) => {
-  const end = certificateEnd()
-  if (end === undefined || end - now >= CERTIFICATE_LEFT_MIN_MS) return []
+/** The first end of the certificates of nodes, with the nodes that have it. */
+const expiringCertificate: AttentionKind = async ({ nodes }, now) => {
+  const running = (await listRunning(nodes)).filter(({ state }) => state !== 'gone')
+  const end = Math.min(...running.map((node) => node.certificateEnd ?? Number.POSITIVE_INFINITY))
+  if (end - now >= CERTIFICATE_LEFT_MIN_MS) return []
   const subject = { type: 'certificate', id: 'server', label: 'GATEHOOK_TLS_CERT' }
-  const facts = { ends_at: isoTime(end) }
+  const having = running.filter(({ certificateEnd }) => certificateEnd === end)
+  const facts = { ends_at: isoTime(end), nodes: having.map(({ name }) => name).sort() }
   const severity = end - now < 3 * DAY_MS ? 'bad' : 'warn'
   return [itemOf('certificate_expiring', severity, now, { subject, facts })]
 }

@@ -38,7 +38,6 @@ export interface ConsoleApiOptions {
   readonly maxRows: number
   readonly maxBytes: number
   readonly versions: AttentionSources['versions']
-  readonly certificateEnd: AttentionSources['certificateEnd']
   readonly jobTimeoutMs: AttentionSources['jobTimeoutMs']
   readonly lockHolders: AttentionSources['lockHolders']
   readonly fullServer: AttentionSources['fullServer']
@@ -70,7 +69,6 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
     ...{ db, monitoring: store, clock, nodes },
     isAway: () => db.fault() !== undefined,
     versions: options.versions,
-    certificateEnd: options.certificateEnd,
     jobTimeoutMs: options.jobTimeoutMs,
     lockHolders: options.lockHolders,
     fullServer: options.fullServer,

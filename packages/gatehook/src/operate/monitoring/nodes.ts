@@ -62,6 +62,8 @@ export interface NodeFacts {
   readonly loop: LoopUse | undefined
   /** The part of its heap in use; absent in the report of an older release. */
   readonly heap?: number
+  /** The end of its certificate, in epoch milliseconds; undefined without one. */
+  readonly certificateEnd?: number | undefined
   /** How long its oldest due delivery waits for the node, and for no receiver or customer. */
   readonly queueAgeMs: number
   readonly inFlight: number

@@ -71,8 +71,8 @@ export function certificateWarning({ file, clock, log }: CertificateWarningOptio
     const end = readCertificateEnd(file)
     if (end === undefined || end - clock.now() >= CERTIFICATE_LEFT_MIN_MS) return undefined
     return (
-      `The certificate of the server ends at ${isoTime(end)}. Replace its files; nodes load ` +
-      'them within 2 s.'
+      `The certificate of the server ${end <= clock.now() ? 'ended' : 'ends'} at ` +
+      `${isoTime(end)}. Replace its files; nodes load them within 2 s.`
     )
   }
   return () => {

@@ -25,3 +25,6 @@ export const sinceOf = ({ since }: AttentionRow): string =>
 
 export const untilOf = (row: AttentionRow, name: string): string =>
   period(Date.parse(textFact(row, name) ?? row.since) - slowNow().value)
+
+export const isPast = (row: AttentionRow, name: string): boolean =>
+  Date.parse(textFact(row, name) ?? row.since) <= slowNow().value

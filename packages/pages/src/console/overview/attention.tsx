@@ -13,7 +13,15 @@ import { type AttentionRow, attentionList } from '../attention-list.ts'
 import { customerName } from '../customer-names.ts'
 import { modeWord } from '../scope.ts'
 import { mayChange } from '../session.ts'
-import { fact, listFact, sinceOf, textFact, untilOf, type Words } from './attention-facts.ts'
+import {
+  fact,
+  isPast,
+  listFact,
+  sinceOf,
+  textFact,
+  untilOf,
+  type Words,
+} from './attention-facts.ts'
 import { JOB_NOTICES } from './job-notices.tsx'
 import { NODE_NOTICES } from './node-notices.tsx'
 
@@ -96,7 +104,8 @@ const KINDS: Readonly<Record<string, Words>> = {
       <>
         {row.subject.type === 'client' ? 'Client' : 'Key'} <Label row={row} /> was rejected{' '}
         {count(fact(row, 'refused'), 'time')} in the last hour
-        {textFact(row, 'reason') && `: ${textFact(row, 'reason')}`}.
+        {textFact(row, 'reason') && `: ${textFact(row, 'reason')}`}. The last time was{' '}
+        {ago(textFact(row, 'last_at') ?? row.since, slowNow().value)}.
       </>
     ),
     link: (row) => [
@@ -139,7 +148,15 @@ const KINDS: Readonly<Record<string, Words>> = {
     word: 'Expires',
     sentence: (row) => (
       <>
-        The certificate of the server ends in <b>{untilOf(row, 'ends_at')}</b>.
+        The certificate of {listFact(row, 'nodes') || 'the server'}{' '}
+        {isPast(row, 'ends_at') ? (
+          'has ended'
+        ) : (
+          <>
+            ends in <b>{untilOf(row, 'ends_at')}</b>
+          </>
+        )}
+        .
       </>
     ),
     link: () => ['Open', href('/console/system')],
