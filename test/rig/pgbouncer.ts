@@ -15,7 +15,7 @@ export const hasPgbouncer = PROGRAM !== undefined
 
 interface PoolerSetting {
   readonly database?: string
-  readonly mode?: 'transaction' | 'statement'
+  readonly mode?: 'transaction' | 'statement' | 'session'
 }
 
 export interface Pgbouncer {

@@ -1,18 +1,23 @@
 /** Assembles the readiness of a node: its checks, and the values and metrics that they read. */
 import { hashPace } from '../identity/people/hash-pace.ts'
+import { wallClock } from '../kernel/clock.ts'
 import { outputState } from '../kernel/output-state.ts'
 import { unawaited } from '../kernel/unawaited.ts'
 import { isHeld } from '../operate/restore/state.ts'
 import { type CommitTime, createCommitTime } from '../operate/system/commit-time.ts'
 import { createDurability } from '../operate/system/durability.ts'
+import { createBlockWatch } from '../operate/system/event-loop.ts'
 import { createFullServer, type FullServer } from '../operate/system/full-server.ts'
 import {
   addressWarning,
   databaseCheck,
+  directWarning,
   drainCheck,
   type HealthChecks,
   heartbeatChecks,
   migrationCheck,
+  newInstallationWarning,
+  poolerWarning,
   primaryCheck,
   writeChecks,
 } from '../operate/system/health.ts'
@@ -65,13 +70,14 @@ const UNAWAITED_WARNING =
 const FREE = new Set(['draining', 'clock', 'write_clock', 'primary', 'durability'])
 
 export function assembleReadiness(
-  { db, log, clock, config, restore, primaryFault, tables }: Foundation,
+  { db, log, clock, config, restore, primaryFault, tables, publicUrl }: Foundation,
   {
     schema,
     clockDifference,
     clockSteps,
     pending,
-  }: Pick<PreparedDatabase, 'schema' | 'clockDifference' | 'clockSteps' | 'pending'>,
+    firstRun,
+  }: Pick<PreparedDatabase, 'schema' | 'clockDifference' | 'clockSteps' | 'pending' | 'firstRun'>,
   {
     isDraining,
     secrets,
@@ -92,10 +98,16 @@ export function assembleReadiness(
   const openFiles = createOpenFileCheck({ clock, log })
   const inodes = createInodeCheck({ folder: dataFolder(config), clock, log })
   const tlsFiles = createTlsFileCheck(tlsFilesOf(config), { clock, log })
+  const pooler = poolerWarning(db)
+  const isNew = firstRun.created && publicUrl().startsWith('https:')
   const nodeWarnings = {
     clock: async () => (await clockDifference.warning()) ?? clockSteps.warning(),
     schema: schema.warning,
     addresses: addressWarning(primaryFault, db),
+    direct: directWarning(primaryFault, db),
+    pooler,
+    new_installation: newInstallationWarning(isNew, clock),
+    event_loop: createBlockWatch(wallClock).warning,
     round_trip: roundTrip.warning,
     rejections: () => (unawaited.total() > 0 ? UNAWAITED_WARNING : undefined),
     log: logOutput.warning,
@@ -129,7 +141,7 @@ export function assembleReadiness(
     heartbeat: heartbeatChecks(db, write),
     free: FREE,
     explainDelay: () => lockHolders.fileWarning() ?? roundTrip.warning(),
-    explainPrimary: primary,
+    explainPrimary: () => primary() ?? pooler(),
     clock,
     log,
   })

@@ -6,7 +6,7 @@ import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
 import type { Log } from '../../src/kernel/log.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
-import { createLoopMeter } from '../../src/operate/system/event-loop.ts'
+import { createBlockWatch, createLoopMeter } from '../../src/operate/system/event-loop.ts'
 import { certificateWarning, readCertificateEnd } from '../../src/operate/system/machine-facts.ts'
 import { insertJob } from '../../src/platform/jobs/store.ts'
 import { HEARTBEAT_MS } from '../../src/platform/nodes/registry.ts'
@@ -265,4 +265,34 @@ eachService('a credential that only reads metrics was used', async (service) => 
   assert.equal(scrape.status, 200)
   const read = async () => (await admin.get(`/admin/keys/${created.body.id}`)).body.last_used_at
   await eventually(read, (at) => at !== null)
+})
+
+test('an event loop that is blocked again and again is a warning, and one pause is none', () => {
+  let elapsedMs = 0
+  let longestMs = 2_600
+  const { warning } = createBlockWatch({ elapsedMs: () => elapsedMs }, () => longestMs)
+  const after = (ms: number) => {
+    elapsedMs += ms
+    return warning()
+  }
+  assert.equal(after(5_000), undefined)
+  longestMs = 20
+  assert.equal(after(5_000), undefined, 'a pause of the machine')
+  longestMs = 1_200
+  for (const ms of [1_000, 4_000]) assert.equal(after(ms), undefined)
+  assert.match(String(after(5_000)), /^The event loop .* for up to 2\.6 s at once/)
+  longestMs = 20
+  assert.equal(after(60_000), undefined, 'it ends')
+})
+
+test('the first end of a certificate of any node is named, with its nodes', async (t) => {
+  const { open, readAttention, state } = await openNodes(t)
+  const endsIn = (days: number) => ({ certificateEnd: state.now + days * 86_400_000 })
+  const [own, ...others] = [open('1'), open('2', () => endsIn(-2)), open('3', () => endsIn(400))]
+  for (const node of [own!, ...others]) await node.heartbeat()
+  const items = await readAttention(own!)
+  assert.deepEqual(
+    items.map(({ kind, severity, facts }) => [kind, severity, facts.nodes]),
+    [['certificate_expiring', 'bad', ['api-2']]],
+  )
 })

@@ -10,6 +10,7 @@ import {
   drainCheck,
   type HealthChecks,
   migrationCheck,
+  newInstallationWarning,
   writeChecks,
 } from '../../src/operate/system/health.ts'
 import { createReadiness } from '../../src/operate/system/readiness.ts'
@@ -157,4 +158,14 @@ test('/admin/system returns health, counts and configuration', async () => {
     [3, 5, 'sqlite', 'not_ready'],
   )
   assert.equal(body.configuration.length, 1)
+})
+
+test('an installation that the start has created is a warning for an hour', () => {
+  let elapsedMs = 0
+  const clock = { elapsedMs: () => elapsedMs }
+  const [fresh, other] = [true, false].map((isNew) => newInstallationWarning(isNew, clock))
+  assert.match(String(fresh!()), /^The start of this node has created the installation/)
+  assert.equal(other!(), undefined)
+  elapsedMs = 3_600_000
+  assert.equal(fresh!(), undefined)
 })

@@ -153,6 +153,38 @@ export const addressWarning =
     return detail && { message: MISLED, detail: `${detail} The node does not use this address.` }
   }
 
+const EXHAUSTED = primaryFaults.pooler_pool
+
+/** Warns of a pooler whose pool is exhausted: some statements wait, and others are served. */
+export const poolerWarning =
+  ({ isStarved }: Pick<Database, 'isStarved'>): DelayReason =>
+  () =>
+    isStarved() ? EXHAUSTED : undefined
+
+/** Warns of the address beside a pooler, while the pooler serves the node. */
+export const directWarning =
+  (primaryFault: Database['fault'], { directFault }: Pick<Database, 'directFault'>): HealthCheck =>
+  () => {
+    const fault = primaryFault() === undefined ? directFault() : undefined
+    if (fault === undefined) return undefined
+    return (
+      'The address of GATEHOOK_DATABASE_DIRECT_URL does not serve this node, which has no ' +
+      `notifications and cannot name faults behind its pooler meanwhile. ${primaryFaults[fault]}`
+    )
+  }
+
+/** A new installation is a warning for this time. */
+const NEW_MS = 3_600_000
+
+/** Warns of an installation that this start has created, behind a public address. */
+export const newInstallationWarning =
+  (isNew: boolean, clock: Pick<Clock, 'elapsedMs'>, startMs = clock.elapsedMs()): HealthCheck =>
+  () =>
+    isNew && clock.elapsedMs() - startMs < NEW_MS
+      ? 'The start of this node has created the installation, in an empty database. If other ' +
+        'nodes serve one that has keys already, correct GATEHOOK_DATABASE_URL of this node.'
+      : undefined
+
 const NO_WRITES = 'The database does not accept writes at the moment.'
 const MOVED_FILES =
   'Files of the database were moved, removed or replaced while the node uses them: writes are 503.'

@@ -78,6 +78,8 @@ export interface ConnectionSource {
    * while one does. A pooler has the faults of a server here.
    */
   fault(): PrimaryFault | undefined
+  /** See `DatabaseServers`. */
+  isStarved(): boolean
   stop(): void
 }
 
@@ -162,6 +164,7 @@ export function createConnectionSource(options: SourceOptions): ConnectionSource
     hungCount: () => hungCount,
     onHung: (listener) => void hungListeners.push(listener),
     fault: () => fault() ?? (watches.some(({ isHanging }) => isHanging()) ? 'hung' : undefined),
+    isStarved: () => watches.some(({ isStarved }) => isStarved()),
     stop() {
       for (const watch of watches) watch.stop()
     },

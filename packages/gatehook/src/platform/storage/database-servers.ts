@@ -11,6 +11,10 @@ export interface DatabaseServers {
   origin(): DatabaseIdentity | undefined
   /** Names the addresses that lead to another database, for operators; undefined: none does. */
   misled(): string | undefined
+  /** Why the address beside a pooler has not answered for some seconds; undefined: it has. */
+  directFault(): PrimaryFault | undefined
+  /** Whether a pooler gave the node no connection to the database for a second, just now. */
+  isStarved(): boolean
 }
 
 /** A file has no servers. */
@@ -19,4 +23,6 @@ export const NO_SERVERS: DatabaseServers = {
   hungCount: () => 0,
   origin: () => undefined,
   misled: () => undefined,
+  directFault: () => undefined,
+  isStarved: () => false,
 }

@@ -112,6 +112,11 @@ export class FollowedConnection {
     return this.#ticks >= SLOW_TICKS
   }
 
+  /** Whether a pooler has begun no transaction of it for a second, nor its session. */
+  get isStarved(): boolean {
+    return this.#isPooled && this.isSlow && this.#requests[0] === true
+  }
+
   /** Whether the server has reported, at least once, that it has no request of the connection. */
   get isSuspect(): boolean {
     return this.#report !== undefined
@@ -242,6 +247,10 @@ export class FollowedConnections {
 
   get hasOpen(): boolean {
     return [...this.#all].some(({ isOpen }) => isOpen)
+  }
+
+  get hasStarved(): boolean {
+    return [...this.#all].some(({ isStarved }) => isStarved)
   }
 
   get hasSuspect(): boolean {

@@ -274,7 +274,7 @@ const newClient = (config: pg.ClientConfig): pg.Client =>
   limitLookup(guardParser(new pg.Client({ ...config, types })))
 
 function createServers(
-  { hosts, guard: { origin }, fault: currentFault, hungCount }: ConnectionSource,
+  { hosts, guard: { origin }, fault: currentFault, hungCount, isStarved }: ConnectionSource,
   comparison: ServerComparison | undefined,
   directHosts: PostgresHosts | undefined,
 ): DatabaseServers {
@@ -284,7 +284,8 @@ function createServers(
       if (!hosts.isPooled || fault === undefined) return fault
       return faultThroughPooler(fault, directHosts && comparison?.faultOf(directHosts.all))
     },
-    hungCount,
+    ...{ hungCount, isStarved },
+    directFault: () => directHosts && comparison?.lastingFaultOf(directHosts.all),
     origin: origin.current,
     misled() {
       const refused = currentFault() === 'other_database' ? origin.refused() : undefined

@@ -84,6 +84,10 @@ export const primaryFaults = {
     'the reason.',
   pooler_full:
     'The pooler has no connection left for this node. Raise its max_client_conn, or end clients.',
+  pooler_pool:
+    'The pooler gives this node no connection to the database within a second, while it serves ' +
+    'others: its pool is too small, or keeps a connection for each client. Raise ' +
+    'default_pool_size (pool_size, max_db_connections), or set pool_mode = transaction.',
   pooler_standby:
     'The pooler leads to a standby or a former primary, which accepts no writes. Point it to the ' +
     'primary, or promote a standby.',

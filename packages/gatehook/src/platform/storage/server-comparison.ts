@@ -11,6 +11,8 @@ import type { PrimaryFault } from './primary-fault.ts'
 
 /** The time that a server has for each step of the comparison. */
 const ANSWER_MS = 1_000
+/** Comparisons without an answer after which a fault lasts. */
+const LASTING = 5
 
 /**
  * The time between two comparisons of the servers that the configuration names: for so long, a node
@@ -33,6 +35,8 @@ export interface ServerComparison {
    * them answers as the primary.
    */
   faultOf(configs: readonly ClientConfig[]): PrimaryFault | null | undefined
+  /** Returns the same once some comparisons in a row have met a fault; else undefined. */
+  lastingFaultOf(configs: readonly ClientConfig[]): PrimaryFault | undefined
   close(): void
 }
 
@@ -57,6 +61,7 @@ export function createServerComparison(
   const databases = new Map<ClientConfig, DatabaseIdentity>()
   const clients = new Map<ClientConfig, Client>()
   const faults = new Map<ClientConfig, PrimaryFault | null>()
+  const failures = new Map<ClientConfig, number>()
   const drop = (config: ClientConfig) => {
     clients.get(config)?.connection.stream.destroy()
     clients.delete(config)
@@ -75,13 +80,20 @@ export function createServerComparison(
       const server = await guard.noteOther(clients.get(config) ?? (await open(config)))
       databases.set(config, server)
       faults.set(config, server.standby ? 'standby' : null)
+      failures.set(config, 0)
     } catch (error) {
       // The connection in use reports why its server cannot be used.
       faults.set(config, primaryFaultOf(error))
+      failures.set(config, (failures.get(config) ?? 0) + 1)
       drop(config)
     }
   }
   const { origin } = guard
+  const faultOf: ServerComparison['faultOf'] = (servers) => {
+    const current = servers.map((config) => faults.get(config))
+    if (current.includes(null)) return null
+    return current.find((fault) => fault !== 'standby') ?? current[0]
+  }
   return {
     misled() {
       const sentences = addresses.flatMap(({ label, all }) =>
@@ -93,11 +105,11 @@ export function createServerComparison(
       servers.some((config) => origin.describe('', databases.get(config)) !== undefined),
     compare: async (isFresh) =>
       void (await Promise.all(configs.map((config) => note(config, isFresh)))),
-    faultOf(servers) {
-      const current = servers.map((config) => faults.get(config))
-      if (current.includes(null)) return null
-      return current.find((fault) => fault !== 'standby') ?? current[0]
-    },
+    faultOf,
+    lastingFaultOf: (servers) =>
+      servers.every((config) => (failures.get(config) ?? 0) >= LASTING)
+        ? (faultOf(servers) ?? undefined)
+        : undefined,
     close() {
       for (const config of configs) drop(config)
     },

@@ -22,6 +22,9 @@ export const SILENT_TICKS = 8
 /** Ticks between two probes of a silent server, or for slow requests: 1 s. */
 const RETRY_TICKS = 4
 
+/** Ticks for which a pool of a pooler counts as exhausted: 10 s. */
+const STARVED_TICKS = 40
+
 /** The time that connections have to end after `stop`. */
 const END_MS = 1_000
 
@@ -36,6 +39,8 @@ export interface ServerWatch {
   isHeard(): boolean
   /** Whether requests hang, and no open connection has an answer. */
   isHanging(): boolean
+  /** Whether a pooler, which answers others, served a connection for a second not, just now. */
+  isStarved(): boolean
   /** Whether a connection is open, as far as the process knows. */
   hasOpen(): boolean
   /** Ends the watch; connections that have not ended a second later break. */
@@ -82,6 +87,8 @@ export function createServerWatch(options: WatchOptions): ServerWatch {
   let unheardTicks = 0
   let unprobedTicks = 0
   let isSilent = false
+  /** Ticks since a pooler served a connection late. */
+  let servedTicks = STARVED_TICKS
   let isProbing = false
   let timer: NodeJS.Timeout | undefined
   const runProbe = async () => {
@@ -121,6 +128,7 @@ export function createServerWatch(options: WatchOptions): ServerWatch {
     silentTicks = hasAnswered ? 0 : silentTicks + 1
     unheardTicks++
     unprobedTicks++
+    servedTicks = followed.hasStarved && unheardTicks < SLOW_TICKS ? 0 : servedTicks + 1
     if (hasAnswered && isSilent) {
       isSilent = false
       onReturn()
@@ -147,6 +155,7 @@ export function createServerWatch(options: WatchOptions): ServerWatch {
     isSilent: () => isSilent,
     isHeard: () => followed.isHeard,
     isHanging: () => unheardTicks >= SLOW_TICKS && followed.hasSuspect,
+    isStarved: () => servedTicks < STARVED_TICKS,
     hasOpen: () => followed.hasOpen,
     stop() {
       stopTicks()
