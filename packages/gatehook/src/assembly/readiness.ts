@@ -69,8 +69,19 @@ const UNAWAITED_WARNING =
 /** The checks that query nothing: a poll, a watch or this process knows the result. */
 const FREE = new Set(['draining', 'clock', 'write_clock', 'primary', 'durability'])
 
+/** Warnings of where the addresses of the database lead, and how. */
+const databaseWarnings = (
+  { db, clock, primaryFault, publicUrl }: Foundation,
+  isCreated: boolean,
+): HealthChecks => ({
+  addresses: addressWarning(primaryFault, db),
+  direct: directWarning(primaryFault, db),
+  pooler: poolerWarning(db),
+  new_installation: newInstallationWarning(isCreated && publicUrl().startsWith('https:'), clock),
+})
+
 export function assembleReadiness(
-  { db, log, clock, config, restore, primaryFault, tables, publicUrl }: Foundation,
+  foundation: Foundation,
   {
     schema,
     clockDifference,
@@ -83,6 +94,7 @@ export function assembleReadiness(
     secrets,
   }: { readonly isDraining: () => boolean; readonly secrets: Pick<SecretsComponent, 'check'> },
 ): ReadinessComponent {
+  const { db, log, clock, config, restore, primaryFault, tables } = foundation
   const durability = createDurability({
     ...{ db, clock, log, tables },
     durability: config.durability,
@@ -98,15 +110,10 @@ export function assembleReadiness(
   const openFiles = createOpenFileCheck({ clock, log })
   const inodes = createInodeCheck({ folder: dataFolder(config), clock, log })
   const tlsFiles = createTlsFileCheck(tlsFilesOf(config), { clock, log })
-  const pooler = poolerWarning(db)
-  const isNew = firstRun.created && publicUrl().startsWith('https:')
   const nodeWarnings = {
     clock: async () => (await clockDifference.warning()) ?? clockSteps.warning(),
     schema: schema.warning,
-    addresses: addressWarning(primaryFault, db),
-    direct: directWarning(primaryFault, db),
-    pooler,
-    new_installation: newInstallationWarning(isNew, clock),
+    ...databaseWarnings(foundation, firstRun.created),
     event_loop: createBlockWatch(wallClock).warning,
     round_trip: roundTrip.warning,
     rejections: () => (unawaited.total() > 0 ? UNAWAITED_WARNING : undefined),
@@ -136,14 +143,11 @@ export function assembleReadiness(
     master_secret: secrets.check,
   }
   const readiness = createReadiness({
-    read,
-    write,
+    ...{ read, write, free: FREE },
     heartbeat: heartbeatChecks(db, write),
-    free: FREE,
     explainDelay: () => lockHolders.fileWarning() ?? roundTrip.warning(),
-    explainPrimary: () => primary() ?? pooler(),
-    clock,
-    log,
+    explainPrimary: () => primary() ?? poolerWarning(db)(),
+    ...{ clock, log },
   })
   return {
     readiness,

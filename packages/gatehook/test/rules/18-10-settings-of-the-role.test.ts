@@ -107,7 +107,7 @@ test('a node with other settings serves the same values, and blames no clock', a
   assert.deepEqual([status, body.warnings ?? []], [200, []])
 })
 
-test('a short statement_timeout is a warning, under which transactions of a pooler begin', async (t) => {
+test('a short statement_timeout of a role behind a pooler is a warning', async (t) => {
   const url = await migratedUrl(t, 'postgres')
   const env = { GATEHOOK_DATABASE_POOLER: 'transaction' }
   const pooled = await openService(t, 'postgres', { url, env })

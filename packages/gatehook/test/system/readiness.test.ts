@@ -71,7 +71,7 @@ test('a report has the last results, and the present fault, while a check hangs'
   assert.equal(queries, 2, 'reports at one moment share a run')
 })
 
-test('checks without an answer have the present fault of the primary, and lists have it once', async () => {
+test('checks have the present fault of the primary, and lists have it once', async () => {
   const { silent, password } = primaryFaults
   const state = { fault: undefined as string | undefined }
   const write = {
@@ -86,8 +86,8 @@ test('checks without an answer have the present fault of the primary, and lists 
     ...{ clock: { elapsedMs: () => 0 }, log: quietLog },
   })
   const textsOf = (reasons: readonly UnreadyReason[]) => reasons.map(({ message }) => message)
-  const found = [silent, 'No answer within 2000 ms.', 'the disk is full']
-  assert.deepEqual(textsOf(await readiness.assess('write')), found)
+  const messages = [silent, 'No answer within 2000 ms.', 'the disk is full']
+  assert.deepEqual(textsOf(await readiness.assess('write')), messages)
   // The fault has its name after the checks have ended.
   state.fault = password
   assert.deepEqual(textsOf(await readiness.recall()), [

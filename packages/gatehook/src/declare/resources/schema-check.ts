@@ -134,7 +134,9 @@ export async function openSchemaCheck({
     }
     const missing = findMissing(present)
     if (missing.length === 0) return undefined
-    const detail = `The database lacks ${someOf(missing)}, which this node uses. ${CURE}`
+    const renames = missing.flatMap((path) => renameOf(path, columns, present.columns) ?? [])
+    const rename = renames.length > 0 ? ` Rename back: ${statementsOf(renames)}.` : ''
+    const detail = `The database lacks ${someOf(missing)}, which this node uses. ${CURE}${rename}`
     return { message: MISSING, detail }
   }
   const note = { fault: createNote(log), warning: createNote(log) }
@@ -207,6 +209,21 @@ function leaveOut(expected: ExpectedTables, names: readonly string[]): ExpectedT
   if (names.length === 0) return expected
   const indexes = [...expected.indexes].filter(([name]) => !names.includes(name))
   return { ...expected, indexes: new Map(indexes) }
+}
+
+/** Returns the statement that renames a column back, if its table has one new column. */
+function renameOf(
+  path: string,
+  former: TableParts['columns'],
+  present: TableParts['columns'],
+): string | undefined {
+  const [table, name] = path.split('.') as [string, string]
+  const type = former.get(path)?.type
+  const added = [...present].flatMap(([other, column]) =>
+    other.startsWith(`${table}.`) && !former.has(other) && column?.type === type ? other : [],
+  )
+  if (added.length !== 1) return undefined
+  return `ALTER TABLE ${table} RENAME COLUMN ${added[0]!.split('.')[1]} TO ${name}`
 }
 
 /** Returns the grants whose lack causes an error: a schema without USAGE has no tables. */

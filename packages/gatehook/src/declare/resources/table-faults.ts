@@ -28,7 +28,7 @@ type Fault = readonly [message: string, detail: string, statements: readonly str
 /** The statements that created the unique indexes, by name. */
 type Definitions = ReadonlyMap<string, string>
 
-/** The statements that drop what has rejected or discarded a row of this node. */
+/** The statements that drop constraints and triggers which have rejected a row of this node. */
 export type Rejecting = ReadonlySet<string>
 
 /** Returns one text of the faults for each reader. */

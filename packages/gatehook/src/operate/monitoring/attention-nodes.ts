@@ -20,7 +20,7 @@ const FAILED_URGENT_MS = HOUR_MS
 const ROLLING_MS = 10 * 60_000
 /** Options whose difference callers and receivers feel at once, by the node that they meet. */
 const FELT_OPTIONS =
-  /^GATEHOOK_(RATE_LIMIT|CORS_ORIGINS|BASIC_ALLOWED_CIDRS|TRUST_PROXY|STRICT_VERSION|DEFAULT_|MCP$|WEBHOOK_|DELIVERY_RATE)/
+  /^GATEHOOK_(RATE_LIMIT|CORS_|BASIC_|TRUST_PROXY|STRICT_VERSION|DEFAULT_|WEBHOOK_|DELIVERY_RATE)/
 
 /** This node, also while no database answers. */
 export const ownState: AttentionKind = async ({ nodes }, now) =>

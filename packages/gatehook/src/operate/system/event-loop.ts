@@ -57,7 +57,7 @@ export function createLoopMeter(
 
 /** A loop that is blocked for longer delays all requests of the node. */
 const BLOCKED_MS = 1_000
-/** Blocks are sought in this time, and in parts of it: a single one may be a pause of the machine. */
+/** Blocks are sought in parts of this time: a single one may be a pause of the machine. */
 const SOUGHT_MS = 60_000
 const PARTS_MIN = 3
 

@@ -7,7 +7,7 @@ import type { Statement, Tx } from './database.ts'
 /** A row did not change, and the database says no error: a trigger of the team ignores it. */
 export class DiscardedRowError extends Error {
   override readonly name = 'DiscardedRowError'
-  /** The table of the row, if the statement is known. */
+  /** The table of the row; undefined if the error has no statement. */
   readonly table: string | undefined
   /** The statements that drop the triggers of the table which can discard it. */
   readonly repair: string | undefined

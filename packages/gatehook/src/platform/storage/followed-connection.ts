@@ -58,6 +58,8 @@ export const TICK_MS = 250
 export const SLOW_TICKS = 4
 /** Ticks without a byte before which no connection hangs: 2 s, and more for a long message. */
 const HUNG_TICKS = 8
+/** Ticks for which a pool of a pooler counts as exhausted: 10 s. */
+const STARVED_TICKS = 40
 const BYTES_PER_TICK = 65_536
 /** Answers of the server that say the same. */
 const REPORTS = 2
@@ -232,6 +234,8 @@ export class FollowedConnections {
   #limitMs = STATEMENT_MS
   /** Ticks since the last byte. */
   #unreadTicks = 0
+  /** Ticks since a pooler began a transaction late, while it answered others. */
+  #servedTicks = STARVED_TICKS
 
   add(connection: FollowedConnection): void {
     this.#all.add(connection)
@@ -249,8 +253,9 @@ export class FollowedConnections {
     return [...this.#all].some(({ isOpen }) => isOpen)
   }
 
-  get hasStarved(): boolean {
-    return [...this.#all].some(({ isStarved }) => isStarved)
+  /** Whether a pooler, which answered others, began no transaction of one, just now. */
+  get areStarved(): boolean {
+    return this.#servedTicks < STARVED_TICKS
   }
 
   get hasSuspect(): boolean {
@@ -266,10 +271,15 @@ export class FollowedConnections {
     return this.#unreadTicks < HUNG_TICKS
   }
 
-  /** Returns whether bytes have arrived on an open connection since the last tick. */
-  tick(): boolean {
+  /**
+   * Returns whether bytes have arrived on an open connection since the last tick. `isAnswered`:
+   * whether the server has answered others within a second.
+   */
+  tick(isAnswered: boolean): boolean {
     const readers = [...this.#all].filter((connection) => connection.tick())
     this.#unreadTicks = readers.length > 0 ? 0 : this.#unreadTicks + 1
+    const isStarved = [...this.#all].some((connection) => connection.isStarved)
+    this.#servedTicks = isStarved && isAnswered ? 0 : this.#servedTicks + 1
     return readers.some(({ isOpen }) => isOpen)
   }
 

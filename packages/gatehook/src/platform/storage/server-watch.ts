@@ -22,9 +22,6 @@ export const SILENT_TICKS = 8
 /** Ticks between two probes of a silent server, or for slow requests: 1 s. */
 const RETRY_TICKS = 4
 
-/** Ticks for which a pool of a pooler counts as exhausted: 10 s. */
-const STARVED_TICKS = 40
-
 /** The time that connections have to end after `stop`. */
 const END_MS = 1_000
 
@@ -87,8 +84,6 @@ export function createServerWatch(options: WatchOptions): ServerWatch {
   let unheardTicks = 0
   let unprobedTicks = 0
   let isSilent = false
-  /** Ticks since a pooler served a connection late. */
-  let servedTicks = STARVED_TICKS
   let isProbing = false
   let timer: NodeJS.Timeout | undefined
   const runProbe = async () => {
@@ -124,11 +119,10 @@ export function createServerWatch(options: WatchOptions): ServerWatch {
   }
   const tick = () => {
     // A part of a long answer. A pooler reports by itself that its server is away.
-    if (followed.tick() && !isPooled) hasAnswered = true
+    if (followed.tick(unheardTicks < SLOW_TICKS) && !isPooled) hasAnswered = true
     silentTicks = hasAnswered ? 0 : silentTicks + 1
     unheardTicks++
     unprobedTicks++
-    servedTicks = followed.hasStarved && unheardTicks < SLOW_TICKS ? 0 : servedTicks + 1
     if (hasAnswered && isSilent) {
       isSilent = false
       onReturn()
@@ -155,7 +149,7 @@ export function createServerWatch(options: WatchOptions): ServerWatch {
     isSilent: () => isSilent,
     isHeard: () => followed.isHeard,
     isHanging: () => unheardTicks >= SLOW_TICKS && followed.hasSuspect,
-    isStarved: () => servedTicks < STARVED_TICKS,
+    isStarved: () => followed.areStarved,
     hasOpen: () => followed.hasOpen,
     stop() {
       stopTicks()

@@ -1,4 +1,4 @@
-/** §18.8: what another program adds to a table, and what refuses rows then, is a warning. */
+/** §18.8: a column, a condition or a trigger of another program that refuses rows is a warning. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { eachService, openService } from '../../../../test/rig/service.ts'
