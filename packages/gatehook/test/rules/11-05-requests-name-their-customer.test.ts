@@ -1,11 +1,13 @@
 /**
  * §11.5: the databases share writers and connections fairly by customer. So every request names its
- * customer in each transaction and snapshot that it opens.
+ * customer in each transaction and snapshot that it opens, and the customer and mode of its events:
+ * feeds of others do not wait for it.
  */
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
+import { collectEvents, collectorOf } from '../../src/history/events/collector.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
 
 const access = { read: 'x:read', create: 'x:write', update: 'x:write', delete: 'x:write' } as const
@@ -66,8 +68,15 @@ eachService(
     // Background work of the engine names none.
     const inRequest = new AsyncLocalStorage<unknown[]>()
     db.write = (change, options) => {
-      inRequest.getStore()?.push(options?.customer)
-      return write(change, options)
+      const customers = inRequest.getStore()
+      if (!customers) return write(change, options)
+      customers.push(options?.customer)
+      return write(async (tx) => {
+        collectEvents(tx)
+        const result = await change(tx)
+        for (const event of collectorOf(tx)!) assert.equal(options?.scope, event.scope, event.type)
+        return result
+      }, options)
     }
     db.snapshot = (read, options) => {
       inRequest.getStore()?.push(options?.customer)

@@ -102,7 +102,7 @@ function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefi
           route.handle({ ...context, now, read: serviceTx, write, fetch: rejectFetch })
         return encode(await inCallersTerms({ chain }, handle), views)
       })
-    return deps.perform(call, change, { serializable: true, limits })
+    return deps.perform(call, change, { serializable: true, scope: principal.scope, limits })
   }
 }
 

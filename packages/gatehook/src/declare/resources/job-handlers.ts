@@ -227,7 +227,7 @@ function createAccess(
         if (caller) setJobCaller(tx, caller)
         return withServiceTx(catalog, access, tx, given)
       }
-      if (typeof name === 'string') return writing.write(name, change, { customer })
+      if (typeof name === 'string') return writing.write(name, change, { customer, scope })
       steps.throwIfEnded()
       return db.write(
         async (tx) => {
@@ -236,7 +236,7 @@ function createAccess(
           steps.throwIfEnded()
           return result
         },
-        { serializable: true, customer },
+        { serializable: true, customer, scope },
       )
     }),
   }

@@ -71,7 +71,7 @@ export function resourceEndpoints(catalog: Catalog, deps: ResourceDeps): Endpoin
     const limits = limitsOfRows(catalog.limits, entry.definition.name)
     const options = { serializable, narrowReplay: narrowRows(entry), limits }
     const perform: Perform = (call, change, own) =>
-      deps.perform(call, change, { ...options, ...own })
+      deps.perform(call, change, { ...options, scope: call.principal?.scope, ...own })
     const endpoints = endpointsOf(entry, { ...deps, perform, entries: catalog.apiEntries })
     return endpoints.map((endpoint) => withOptions(entry.definition, endpoint))
   })

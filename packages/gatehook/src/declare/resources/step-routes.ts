@@ -151,7 +151,7 @@ function accessOf(
         setRequestOf(tx, call)
         return withServiceTx(catalog, access, tx, code)
       }
-      return own.write(name, change, { customer, caller })
+      return own.write(name, change, { customer, caller, scope: principal.scope })
     },
   }
 }

@@ -23,6 +23,8 @@ interface FeedBatch {
   readonly cursor: FeedCursor
   /** Whether the feed may have further events now. */
   readonly hasMore: boolean
+  /** Whether events wait for a transaction that the next read may pass. */
+  readonly isUndecided?: boolean | undefined
   /** Events of all customers that the read has passed on the thread of all requests. */
   readonly passed: number
 }
@@ -64,10 +66,12 @@ export function createFeed(db: Database, clock: Pick<Clock, 'now'>): Feed {
     end,
     async after(scope, cursor, includes = () => true) {
       const page = await readShared(scope, cursor)
-      const { passed } = page
+      const { passed, isUndecided } = page
       const { ids, lastPassed } = selectBatch(page.rows as unknown as BatchRow[], includes)
       const rows = await page.readEvents(ids)
-      if (!lastPassed) return { rows, cursor: page.end, hasMore: page.hasMore, passed }
+      if (!lastPassed) {
+        return { rows, cursor: page.end, hasMore: page.hasMore, isUndecided, passed }
+      }
       return { rows, cursor: cursorAt(lastPassed, FEED), hasMore: true, passed }
     },
     async cursorOf(scope, id) {

@@ -2,7 +2,7 @@
 
 import { Failure } from '../../kernel/failure.ts'
 import { personIdOf } from '../../kernel/principal.ts'
-import type { Database } from '../../platform/storage/database.ts'
+import type { Database, Tx } from '../../platform/storage/database.ts'
 import type { Call, Route } from '../../protocol/http/call.ts'
 import { implement } from '../../protocol/http/operation.ts'
 import type { Perform } from '../../protocol/idempotency/perform.ts'
@@ -61,15 +61,16 @@ export function eventRoutes(deps: EventDeps): Route[] {
     implement(operations.post, (call, input) => {
       const version = servedVersion(call, effective)
       const object = readObject(input.type, input.object, version)
-      return perform(call, async (tx) => {
-        const { scope } = call.principal!
+      const { scope } = call.principal!
+      const change = async (tx: Tx) => {
         const none = { collection: undefined, objectId: undefined }
         const event = { type: input.type, ...none, subject: personIdOf(call.principal!), object }
         const storedEvent = await record(tx, scope, event)
         const location = `/events/${storedEvent.id}`
         const text = render(storedEvent, version)
         return { status: 201, json: envelope(storedEvent, text), headers: { location } }
-      })
+      }
+      return perform(call, change, { scope })
     }),
     implement(operations.read, async (call) => {
       const [row] = await db.arrays(byId([call.principal!.scope, call.params.id]))

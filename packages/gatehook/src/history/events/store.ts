@@ -55,6 +55,12 @@ export interface RecordEvent {
   ): Promise<AnnouncedEvent>
 }
 
+/** Throws for an event that feeds of its scope could miss: the transaction has promised another. */
+function requireScope(tx: Tx, scope: Scope): void {
+  if (tx.scope === undefined || tx.scope === scope) return
+  throw new Error(`bug: an event of scope ${scope} in a transaction of scope ${tx.scope}`)
+}
+
 const insertionWith = (id: 'object_id' | 'object_key', more = '', values = '') =>
   prepareStatement(
     `INSERT INTO gh_events
@@ -113,6 +119,7 @@ export function createRecorder({
     event: NewEvent,
     announced?: AnnouncedEvent,
   ): Promise<StoredEvent> => {
+    requireScope(tx, scope)
     // UTF-8 takes at most three bytes per UTF-16 unit: most objects need no count.
     const isLarge = event.object.length * 3 > EVENT_MAX_BYTES
     const bytes = isLarge ? Buffer.byteLength(event.object) : event.object.length

@@ -21,6 +21,8 @@ import type { EventCells, ReadableTypes } from './view.ts'
 
 /** How often a stream reads the feed for events of other nodes. */
 const POLL_MS = 500
+/** After a read that may pass a transaction of another customer at the next one. */
+const UNDECIDED_POLL_MS = 100
 const HEARTBEAT_MS = 15_000
 /** Events of all customers that a stream passes in a millisecond, on SQLite. */
 const PASSED_PER_MS = 4_000
@@ -132,6 +134,7 @@ async function sendEvents(
       writtenAtMs = elapsedMs()
       if (!out.write(messages || ': still here\n\n')) await out.drained()
     }
-    if (!batch.hasMore) await eventSignal.wait(principal.scope, POLL_MS, out.closed)
+    const pollMs = batch.isUndecided ? UNDECIDED_POLL_MS : POLL_MS
+    if (!batch.hasMore) await eventSignal.wait(principal.scope, pollMs, out.closed)
   }
 }

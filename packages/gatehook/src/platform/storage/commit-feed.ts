@@ -38,6 +38,8 @@ interface FeedPage {
   readonly end: FeedCursor
   /** Whether the table may have further rows now. */
   readonly hasMore: boolean
+  /** Whether a transaction holds rows back that the next read may pass. */
+  readonly isUndecided?: boolean
   /** Rows of all scopes that the thread of all requests has passed. */
   readonly passed: number
 }
@@ -82,7 +84,7 @@ export const createCommitFeed = (
  */
 function transactionOrder(db: Database, clock: Pick<Clock, 'now'>, source: FeedTable): CommitFeed {
   const { table, columns, serverOfScope } = source
-  const { horizon, ownHorizon } = db.dialect
+  const { horizon, ownHorizon, distributed } = db.dialect
   // The last column is the transaction that holds the row back; 0: none.
   const page = prepareStatement(
     `SELECT txid, position, id, ${columns}, CASE WHEN txid < ${horizon} THEN 0 ELSE ${horizon} END
@@ -96,7 +98,7 @@ function transactionOrder(db: Database, clock: Pick<Clock, 'now'>, source: FeedT
   )
   // The condition on the scope decides which server reads its transactions, if there are several.
   const oldestOpenTransaction = prepareStatement(
-    `SELECT ${ownHorizon} AS txid FROM ${serverOfScope}`,
+    `SELECT ${ownHorizon} AS txid${distributed ? ` FROM ${serverOfScope}` : ''}`,
   )
   const readOwnHorizon = async (scope: number) =>
     Number((await db.get(oldestOpenTransaction([scope])))!.txid)
@@ -128,7 +130,9 @@ function transactionOrder(db: Database, clock: Pick<Clock, 'now'>, source: FeedT
       const blocker = Number(rows[firstBlocked]!.at(-1))
       const isSame = blocker === lastBlocker
       lastBlocker = blocker
-      if (!isSame || firstBlocked > 0) return pageOf(rows.slice(0, firstBlocked), cursor)
+      if (!isSame || firstBlocked > 0) {
+        return { ...pageOf(rows.slice(0, firstBlocked), cursor), isUndecided: true }
+      }
       const until = await readOwnHorizon(scope)
       return pageOf(await readRows(db, pageUntil([...after, until])), cursor)
     },

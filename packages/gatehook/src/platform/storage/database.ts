@@ -5,10 +5,10 @@
  * one test suite (`test/storage/`) defines its behaviour.
  */
 
-import type { Sql } from 'sql-template-tag'
 import type { CallerAuthority } from '../../kernel/caller-authority.ts'
 import type { RecentItems, RecentItemsOptions } from '../../kernel/recent-items.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
+import type { CommitOrder } from './commit-order.ts'
 import type { DatabaseServers } from './database-servers.ts'
 import type { FileLock } from './file-lock-holder.ts'
 
@@ -40,6 +40,8 @@ export interface Reader {
 export interface Tx extends Reader {
   /** The number of its statements that have changed rows, or may have. */
   readonly writes: number
+  /** See `WriteOptions`. */
+  readonly scope?: number | undefined
   /** Number of rows per counter, so that writers do not queue for one row; 1 on SQLite. */
   readonly counterSlots: number
   /**
@@ -107,17 +109,6 @@ export interface IndexBuild {
   readonly waitsFor: number | undefined
 }
 
-export interface CommitOrder {
-  /** Its columns, after the scope; the last one is unique. */
-  readonly columns: readonly string[]
-  /** SQL of the ids of open transactions, of any database: `{12,15}`. */
-  readonly open: string
-  /** The condition of listed rows: on a standby, those before all open transactions. */
-  readonly isListed: string
-  /** Returns the condition that a column has one of the ids of such a text. */
-  readonly isAnyOf: (column: Sql, ids: unknown) => Sql
-}
-
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres'
   /** The SQL type of each column type. Text compares by bytes on both databases. */
@@ -147,7 +138,11 @@ export interface Dialect {
    * transaction in any database of the server holds the horizon back; see `ownHorizon`.
    */
   readonly horizon: string
-  /** The same of this database alone: costs more; valid for statements after its result. */
+  /**
+   * The same of one scope, the `?`, in this database alone: costs more; valid for statements after
+   * its result. Transactions of other scopes do not count; where tables are distributed, they do,
+   * and there is no `?`.
+   */
   readonly ownHorizon: string
   /**
    * The order in which a list of an append-only table with `txid` and `position` finds late
@@ -187,6 +182,11 @@ export interface WriteOptions {
    * it. For slices of work whose later state says that they are done.
    */
   readonly unsynced?: boolean
+  /**
+   * Events of the transaction are of this scope alone, so that no feed of another scope waits for
+   * its end; undefined: of any.
+   */
+  readonly scope?: number | undefined
   /** Old rights of the caller are verified at the turn of the write; a loss rejects it alone. */
   readonly authority?: CallerAuthority | undefined
   /**

@@ -10,6 +10,7 @@ import type { Statement } from './database.ts'
 import { discardedBy, isDiscarded } from './discarded-rows.ts'
 import type { LockWait } from './lock-wait.ts'
 import type { BatchStatement } from './postgres-batch.ts'
+import { markOf } from './postgres-horizon.ts'
 import { type ResultShape, textWith } from './postgres-send.ts'
 import type { Session, Sessions } from './postgres-session.ts'
 import { isRolledBack, RolledBackError } from './rolled-back.ts'
@@ -87,6 +88,12 @@ export class StatementQueue {
   limitLocks(): void {
     const limitMs = this.#wait?.limitMs
     if (limitMs !== undefined) this.#add(commandOf(limitLocks(limitMs)))
+  }
+
+  /** Marks the transaction with the scope of its events, in its first round trip. */
+  addMark(scope: number | undefined): void {
+    const mark = markOf(scope)
+    if (mark) void this.addStatement(mark, {}, false)
   }
 
   /** Uses the session unless it is in use: own code waits for something else. */

@@ -67,6 +67,8 @@ export interface TransactionMode {
   readonly wait?: LockWait
   /** See `WriteOptions`. */
   readonly authority?: CallerAuthority | undefined
+  /** See `WriteOptions`. */
+  readonly scope?: number | undefined
 }
 
 export const READ_WRITE: TransactionMode = {
@@ -122,7 +124,7 @@ export interface TransactionDeps {
   /** Empty unless the tables are distributed. */
   readonly referenceTables: ReadonlySet<string>
   /** Receives work that continues after the result of a transaction. */
-  readonly track: (running: Promise<unknown>) => void
+  readonly track: <T>(running: Promise<T>) => Promise<T>
 }
 
 /**
@@ -143,7 +145,7 @@ export async function runTransaction<T>(
   if (mode.authority?.hasOldAuthority()) await mode.authority.requireAuthority()
   const askedMs = wallClock.elapsedMs()
   const session = await sessions.connect()
-  const transaction = new Transaction()
+  const transaction = new Transaction(mode.scope)
   const queue = new StatementQueue(sessions, session, mode)
   let beginError: unknown
   /** Whether the transaction begins before its first batch: behind a pooler. */
@@ -175,6 +177,8 @@ export async function runTransaction<T>(
     mode.wait?.add(wallClock.elapsedMs() - askedMs)
     mode.wait?.refuseIfOver()
     queue.limitLocks()
+    // Citus reads the horizon on the server of a scope, which has no locks of the coordinator.
+    if (deps.referenceTables.size === 0) queue.addMark(mode.scope)
     const run = () =>
       guard.run(transaction, () => change(new PostgresTx(queue, transaction, deps.referenceTables)))
     const runOwnCode = () => rejectWhenIdle(transaction, run)
@@ -191,7 +195,7 @@ export async function runTransaction<T>(
     throw await abandon(hasNewViolation() ? new StaleSnapshotError() : error)
   }
   if (mode.isReadOnly) {
-    deps.track(queue.commit().then(() => session.release(), abandon))
+    void deps.track(queue.commit().then(() => session.release(), abandon))
     return result
   }
   session.release()
@@ -219,13 +223,19 @@ export async function runGroup(
   changes: readonly GroupedChange[],
 ): Promise<readonly unknown[]> {
   let isCommitting = false
+  const [{ scope }] = changes as readonly [GroupedChange]
+  const isOfOne = changes.every((change) => change.scope === scope)
+  const mode = { ...GROUP, scope: isOfOne ? scope : undefined }
   for (const { authority, inContext } of changes) {
     if (authority?.hasOldAuthority()) await inContext(() => authority.requireAuthority())
   }
   try {
-    return await runTransaction(deps, GROUP, async (tx) => {
+    return await runTransaction(deps, mode, async (tx) => {
       const sums: GroupSums = new Map()
-      const members = changes.map((write) => ({ ...write, transaction: new Transaction() }))
+      const members = changes.map((write) => ({
+        ...write,
+        transaction: new Transaction(write.scope),
+      }))
       const run = ({ change, inContext, transaction }: (typeof members)[number]) =>
         inContext(() => deps.guard.run(transaction, () => change(tx.member(transaction, sums))))
       const results = await Promise.allSettled(members.map(run))

@@ -23,6 +23,7 @@ const COUNTER_SLOTS = 16
 
 export class PostgresTx implements Tx {
   readonly hasRoundTrips = true
+  readonly scope: number | undefined
   readonly counterSlots = COUNTER_SLOTS
   readonly #referenceTables: ReadonlySet<string>
   readonly #queue: StatementQueue
@@ -38,6 +39,7 @@ export class PostgresTx implements Tx {
     this.#referenceTables = referenceTables
     this.#queue = queue
     this.#transaction = transaction
+    this.scope = transaction.scope
   }
 
   get writes(): number {

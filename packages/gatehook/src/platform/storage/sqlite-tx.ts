@@ -19,6 +19,7 @@ import {
 } from './transaction.ts'
 
 export class SqliteTx implements Tx {
+  readonly scope: number | undefined
   readonly counterSlots = 1
   readonly #connection: Connection
   readonly #transaction: Transaction
@@ -28,6 +29,7 @@ export class SqliteTx implements Tx {
   constructor(connection: Connection, transaction: Transaction, pauses: LoopPauses) {
     this.#connection = connection
     this.#transaction = transaction
+    this.scope = transaction.scope
     this.#pauses = pauses
     this.#uniques = (table) => uniqueIndexes(connection, table)
   }

@@ -52,6 +52,8 @@ interface WriteJob {
   readonly change: (tx: Tx) => Promise<unknown>
   /** See `WriteOptions`. */
   readonly authority: CallerAuthority | undefined
+  /** See `WriteOptions`. */
+  readonly scope: number | undefined
   /** Whether it resolves before the sync. */
   readonly isUnsynced: boolean
   /** Whether it runs own code, which may wait for something other than the database. */
@@ -109,6 +111,7 @@ export class WriteQueue {
         caller: options.caller,
         isLarge: options.isLarge,
         authority: options.authority,
+        scope: options.scope,
         sinceMs: this.#clock.elapsedMs(),
         isUnsynced: options.unsynced ?? false,
         endsWhenIdle: options.serializable ?? false,
@@ -268,7 +271,7 @@ export class WriteQueue {
   /** Returns whether the open transaction contains the job's changes; rejects the job otherwise. */
   async #run(job: WriteJob, hasSavepoints: boolean): Promise<boolean> {
     const connection = this.#connection
-    const transaction = new Transaction()
+    const transaction = new Transaction(job.scope)
     job.transaction = transaction
     const run = () =>
       connection.perform(transaction, (tx) => {

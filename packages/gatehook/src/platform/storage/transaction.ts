@@ -9,6 +9,8 @@ import type { Log } from '../../kernel/log.ts'
 /** The state of one transaction from its first statement to its end. */
 export class Transaction {
   isOpen = true
+  /** See `WriteOptions`. */
+  readonly scope: number | undefined
   /** The number of statements that have changed rows, or may have. */
   writes = 0
   readonly afterCommit: (() => void)[] = []
@@ -19,6 +21,10 @@ export class Transaction {
   /** The violated constraints with their values (PostgreSQL), also those of undone statements. */
   readonly violations = new Set<string>()
   #failed: { readonly error: unknown } | undefined
+
+  constructor(scope?: number) {
+    this.scope = scope
+  }
 
   /** Throws when the transaction has ended, or when one of its statements has failed. */
   requireUsable(): void {

@@ -10,7 +10,7 @@ import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { CallerAuthority } from '../../kernel/caller-authority.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { TurnKey } from '../../kernel/turns.ts'
-import type { Tx } from './database.ts'
+import type { Tx, WriteOptions } from './database.ts'
 
 /** Groups of one key, also of one write, that run at once. */
 const RUNNING_MAX = 4
@@ -28,6 +28,8 @@ export interface GroupedChange {
   readonly change: (tx: Tx) => Promise<unknown>
   /** See `WriteOptions`. */
   readonly authority?: CallerAuthority | undefined
+  /** See `WriteOptions`. */
+  readonly scope?: number | undefined
   readonly inContext: <T>(body: () => T) => T
 }
 
@@ -64,7 +66,7 @@ interface WriteGroupDeps {
   readonly awaitSlow?: () => SlowWait
   /** Runs a change in its own transaction, with repetitions. */
   readonly runAlone: (
-    write: Pick<GroupedChange, 'change' | 'authority'>,
+    write: Omit<GroupedChange, 'inContext'>,
     customer: TurnKey | undefined,
     waitedMs: number,
   ) => Promise<unknown>
@@ -84,7 +86,7 @@ export type RunInGroup = <T>(
   key: string,
   change: (tx: Tx) => Promise<T>,
   customer: TurnKey | undefined,
-  authority?: CallerAuthority,
+  of?: Pick<WriteOptions, 'authority' | 'scope'>,
 ) => Promise<T>
 
 export function createWriteGroups({
@@ -135,17 +137,18 @@ export function createWriteGroups({
     if (next.length > 0) void start(key, state, next, customer)
     else if (state.running === 0) states.delete(key)
   }
-  return (group, change, customer, authority) => {
+  return (group, change, customer, { authority, scope } = {}) => {
     // Backends, persons and operators take turns, so they share no group (decision 0084).
     const key = `${customer} ${group}`
     const state = states.get(key) ?? { running: 0, waiting: [] }
     states.set(key, state)
     if (state.waiting.length >= WAITING_MAX)
-      return runAlone({ change, authority }, customer, 0) as never
+      return runAlone({ change, authority, scope }, customer, 0) as never
     return new Promise((resolve, reject) => {
       const inContext = AsyncLocalStorage.snapshot()
       const sinceMs = clock.elapsedMs()
-      const member = { change, authority, inContext, sinceMs, resolve, reject } as GroupedWrite
+      const parts = { change, authority, scope, inContext, sinceMs }
+      const member = { ...parts, resolve, reject } as GroupedWrite
       if (state.running < RUNNING_MAX) void start(key, state, [member], customer)
       else state.waiting.push(member)
     })

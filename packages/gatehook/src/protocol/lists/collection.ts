@@ -3,7 +3,8 @@
  * answers all list paths (§7.1). Pure data, from which `page-query.ts` builds SQL.
  */
 
-import type { CommitOrder, Value } from '../../platform/storage/database.ts'
+import type { CommitOrder } from '../../platform/storage/commit-order.ts'
+import type { Value } from '../../platform/storage/database.ts'
 import { raw, type Sql, sql } from '../../platform/storage/sql.ts'
 import type { ListCell } from '../fields/kind.ts'
 
