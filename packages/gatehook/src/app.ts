@@ -112,9 +112,9 @@ export async function openApp(options: AppOptions): Promise<App> {
 async function compose(base: BaseFoundation, address: NodeAddress): Promise<App> {
   const prepared = await prepareDatabase(base)
   if (base.adoptsNode) await address.adoptRunningNode(base.db)
-  const { trail, poll, restore, recent } = prepared
+  const { trail, poll, restore, recent, mayPurge } = prepared
   const { publicUrl } = address
-  const foundation: Foundation = { ...base, trail, poll, restore, recent, publicUrl }
+  const foundation: Foundation = { ...base, trail, poll, restore, recent, mayPurge, publicUrl }
   const { config, log, db } = foundation
   const lifecycle = { isDraining: false }
   const secrets = await assembleSecrets(foundation)
@@ -152,10 +152,7 @@ async function compose(base: BaseFoundation, address: NodeAddress): Promise<App>
     observe: metrics.observe,
     ...requestTracing(foundation.tracing, monitoring.observe),
   })
-  const { clockSteps, clockDifference } = prepared
-  const mayPurge = () => !clockSteps.isHeld() && !clockDifference.isDoubtful()
-  const { jobs } = consoleApi
-  const work = createBackgroundWork({ ...foundation, components, jobs, mayPurge })
+  const work = createBackgroundWork({ ...foundation, components, jobs: consoleApi.jobs })
   return {
     db,
     service: prepared.service,

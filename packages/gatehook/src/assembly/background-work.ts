@@ -20,11 +20,9 @@ export interface BackgroundWork {
 }
 
 interface BackgroundWorkDeps
-  extends Pick<Foundation, 'db' | 'random' | 'clock' | 'log' | 'poll' | 'restore'> {
+  extends Pick<Foundation, 'db' | 'random' | 'clock' | 'log' | 'poll' | 'restore' | 'mayPurge'> {
   readonly components: readonly Component[]
   readonly jobs: JobLog
-  /** Whether the clock is right as far as the node knows: purged rows never return. */
-  readonly mayPurge: () => boolean
 }
 
 const HELD = 'deliveries, jobs and mail are held until: gatehook restore release'

@@ -87,6 +87,8 @@ export interface Foundation extends AppOptions {
   readonly poll: SharedPoll
   /** Whether the data was restored, and its deliveries, jobs and mail are held. */
   readonly restore: RestoreFollower
+  /** Whether the clock is right as far as the node knows: purged rows never return. */
+  readonly mayPurge: () => boolean
   /** Why no primary answers, as far as the node knows: replicas serve reads (§18.1). */
   readonly primaryFault: Database['fault']
   /** The events that this node has committed (`history/events/lost-events.ts`). */
@@ -96,7 +98,10 @@ export interface Foundation extends AppOptions {
 }
 
 /** The values that exist before the database is migrated. */
-export type BaseFoundation = Omit<Foundation, 'trail' | 'recent' | 'poll' | 'publicUrl' | 'restore'>
+export type BaseFoundation = Omit<
+  Foundation,
+  'trail' | 'recent' | 'poll' | 'publicUrl' | 'restore' | 'mayPurge'
+>
 
 /** A module as the app runs it: the endpoints it serves and the work it does in the background. */
 export interface Component {

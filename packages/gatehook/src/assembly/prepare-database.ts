@@ -71,6 +71,8 @@ export interface PreparedDatabase {
   /** Measures how far the clock of the machine differs from that of the database. */
   readonly clockDifference: ClockDifference
   readonly clockSteps: ClockSteps
+  /** See `Foundation`. */
+  readonly mayPurge: () => boolean
   /** Compares the database with the columns that this node uses. */
   readonly schema: SchemaCheck
   /** The rows that unauthenticated callers read: live mode of the default customer (§6.10). */
@@ -149,6 +151,8 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     clock instanceof SettableClock ? clockKeeper({ db, clock, random, trail }) : undefined
   await keeper?.follow()
   const publicScope = await defaultScope(db, 'live')
+  const clockDifference = createClockDifference({ db, clock: wallClock, log, node })
+  const clockSteps = createClockSteps(wallClock, log)
   return {
     service,
     versions,
@@ -164,8 +168,9 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     keeper,
     publicScope,
     indexes,
-    clockDifference: createClockDifference({ db, clock: wallClock, log, node }),
-    clockSteps: createClockSteps(wallClock, log),
+    clockDifference,
+    clockSteps,
+    mayPurge: () => !clockSteps.isHeld() && !clockDifference.isDoubtful(),
     schema: await openSchemaCheck({
       ...{ db, dialect: db.dialect, log, tables },
       resources: service.resources,

@@ -168,7 +168,7 @@ interface EndedAtClient {
 
 /** A refresh token that this server issued, with the data of its session. */
 /** The person of a session, and its client. */
-export type OwnerOfSession = Pick<RefreshTokenInfo, 'subject' | 'clientId'>
+type OwnerOfSession = Pick<RefreshTokenInfo, 'subject' | 'clientId'>
 
 export interface RefreshTokenInfo {
   readonly sessionId: string

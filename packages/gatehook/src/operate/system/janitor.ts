@@ -31,7 +31,7 @@ export interface JanitorOptions {
   readonly clock: Clock
   /** Receives each run of a chore. */
   readonly jobs: JobLog
-  /** Asked before each round. Default: always. */
+  /** Whether a round may begin. Default: always. */
   readonly mayPurge?: () => boolean
 }
 
