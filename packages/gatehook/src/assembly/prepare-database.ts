@@ -151,9 +151,8 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     clock instanceof SettableClock ? clockKeeper({ db, clock, random, trail }) : undefined
   await keeper?.follow()
   const publicScope = await defaultScope(db, 'live')
-  const clockDifference = createClockDifference({ db, clock: wallClock, log, node })
-  const clockSteps = createClockSteps(wallClock, log)
   return {
+    ...watchClock({ db, log, node }),
     service,
     versions,
     keys,
@@ -168,9 +167,6 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     keeper,
     publicScope,
     indexes,
-    clockDifference,
-    clockSteps,
-    mayPurge: () => !clockSteps.isHeld() && !clockDifference.isDoubtful(),
     schema: await openSchemaCheck({
       ...{ db, dialect: db.dialect, log, tables },
       resources: service.resources,
@@ -209,6 +205,14 @@ async function moveSignInNames(db: Database, { resources }: ServiceDefinition): 
       'so that names cannot be unique in the installation. Rename or delete one, or declare ' +
       "names: 'customer'.",
   )
+}
+
+/** Watches the clock of the machine: against that of the database, and for steps. */
+function watchClock({ db, log, node }: Pick<BaseFoundation, 'db' | 'log'> & { node: string }) {
+  const clockDifference = createClockDifference({ db, clock: wallClock, log, node })
+  const clockSteps = createClockSteps(wallClock, log)
+  const mayPurge = () => !clockSteps.isHeld() && !clockDifference.isDoubtful()
+  return { clockDifference, clockSteps, mayPurge }
 }
 
 const defaultScope = async (db: Database, mode: Mode): Promise<Scope> =>
