@@ -61,6 +61,7 @@ test('addresses have the places of one group', () => {
 const OTHER_KEYS: Readonly<Record<string, string>> = {
   'history/events/shared-pages.ts': 'customers',
   'kernel/caller-group.ts': 'groups, by the keys of their shares',
+  'operate/monitoring/request-reader.ts': 'customers and operators',
   'platform/storage/large-writes.ts': 'customers of groups',
   'platform/storage/postgres.ts': 'customers of groups: the rests of turns of groups',
   'platform/storage/serial-admission.ts': 'customers of groups',
