@@ -1,6 +1,7 @@
 /** Assembles access and refresh tokens: their lifetimes, and the lookups that sessions need. */
 
 import type { RecordEvent } from '../history/events/store.ts'
+import type { Administration } from '../identity/access/administration.ts'
 import { principalMembersOf } from '../identity/access/customers.ts'
 import { createAudiences } from '../identity/access/protected-resources.ts'
 import { findCustomer } from '../identity/access/store.ts'
@@ -15,6 +16,7 @@ import type { LateCalls } from './late-calls.ts'
 
 export interface TokenAssembly {
   readonly record: RecordEvent
+  readonly administration: Pick<Administration, 'endGivenAccess'>
   readonly list: Lister
   readonly clients: ClientCache
   readonly late: Pick<LateCalls, 'findPerson' | 'signOutEverywhere'>
@@ -22,8 +24,9 @@ export interface TokenAssembly {
 
 export function assembleTokens(
   { config, db, clock, random, trail, vault, log, publicUrl, restore }: Foundation,
-  { record, list, clients, late: { findPerson, signOutEverywhere } }: TokenAssembly,
+  { record, administration, list, clients, late }: TokenAssembly,
 ): Tokens {
+  const { findPerson, signOutEverywhere } = late
   return createTokens({
     db,
     clock,
@@ -32,6 +35,7 @@ export function assembleTokens(
     vault,
     log,
     record,
+    endGivenAccess: administration.endGivenAccess!,
     list,
     signOutEverywhere,
     lookup: {

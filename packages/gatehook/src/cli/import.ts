@@ -21,6 +21,9 @@ const ERRORS_MAX = 100
 const BATCH_ROWS = 100
 /** A body has at most 1 MiB. */
 const BATCH_CHARACTERS = 300_000
+/** A request of an earlier import that still runs is awaited for two minutes. */
+const EARLIER_WAIT_MS = 1_000
+const EARLIER_WAITS_MAX = 120
 /** Failures of one row; others end the import. */
 const ROW_STATUSES: ReadonlySet<number> = new Set([400, 409, 413, 422])
 
@@ -62,8 +65,27 @@ const errorsOf = (line: number, { error, message, errors = [] }: RowFailure): Li
   return [{ line, error, ...(pointer && { pointer }), message: first?.message ?? message }]
 }
 
+const codeOf = ({ response }: ApiError): string | undefined =>
+  (response.body as Partial<RowFailure> | undefined)?.error
+
+/** Failures of the key of a request say nothing of its rows, and a part of them has another key. */
 const isRowFailure = (error: unknown): error is ApiError =>
-  error instanceof ApiError && ROW_STATUSES.has(error.response.status)
+  error instanceof ApiError &&
+  ROW_STATUSES.has(error.response.status) &&
+  !codeOf(error)?.startsWith('idempotency_')
+
+/** An earlier import may have ended before its last request: waits for that one. */
+async function awaitEarlier<T>(send: () => Promise<T>): Promise<T> {
+  for (let waits = 0; ; waits++) {
+    try {
+      return await send()
+    } catch (error) {
+      const isRunning = error instanceof ApiError && codeOf(error) === 'idempotency_in_progress'
+      if (!isRunning || waits === EARLIER_WAITS_MAX) throw error
+      await delay(EARLIER_WAIT_MS)
+    }
+  }
+}
 
 interface SenderOptions {
   readonly isDryRun: boolean
@@ -87,7 +109,7 @@ function createSender(
       async (): Promise<Pick<ApiResponse, 'body' | 'isReplayed'>> =>
         isDryRun
           ? { body: await api.request('POST', `${pathOf(path)}?dry_run=true`, body) }
-          : api.postOnce(pathOf(path), body, key),
+          : awaitEarlier(() => api.postOnce(pathOf(path), body, key)),
       delay,
     )
   }

@@ -140,6 +140,7 @@ export async function openTokenNode(
     vault,
     log: quietLog,
     list,
+    endGivenAccess: async () => 0,
     record: createRecorder({ clock, random, shape: 'v2', sinks: [] }),
     restoredMs: () => undefined,
     signOutEverywhere: (tx, id) => tokens.revokeSessionsOfPerson(tx, SCOPE, String(id)),

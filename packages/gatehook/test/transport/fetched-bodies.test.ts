@@ -90,3 +90,26 @@ test('no Request and no dispatcher of own code reaches a private address', async
   await assert.rejects(transport.guardedFetch(url, own))
   await assert.rejects(transport.guardedFetch(new Request(url, own)))
 })
+
+test('a reader that pauses gets every byte', async (t) => {
+  const body = Buffer.alloc(2 * 1024 * 1024, 'a body that takes many reads of the socket, ')
+  const server = createServer(async (_, response) => {
+    for (let at = 0; at < body.length; at += 5_000) {
+      response.write(body.subarray(at, at + 5_000))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    response.end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onEnd(t, () => server.close())
+  onEnd(t, () => server.closeAllConnections())
+  const { guardedFetch } = createTestTransport(t)
+  const { port } = server.address() as AddressInfo
+  const response = await guardedFetch(`http://127.0.0.1:${port}/`)
+  const parts: Uint8Array[] = []
+  for await (const part of response.body!) {
+    parts.push(part)
+    for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setImmediate(resolve))
+  }
+  assert.ok(Buffer.concat(parts).equals(body))
+})

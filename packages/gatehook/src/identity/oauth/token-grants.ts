@@ -197,7 +197,8 @@ const diagnoseExchange = (
     const code = await findCode(tx, exchange.hash)
     if (code?.client_id !== exchange.clientId || code.scope !== exchange.scope) return invalidCode()
     if (code.session_id !== null && (await detachSession(tx, exchange.hash))) {
-      const sessions = Number(await deps.tokens.revokeSession(tx, code.session_id))
+      const owner = { subject: code.subject, clientId: code.client_id }
+      const sessions = Number(await deps.tokens.revokeSession(tx, code.session_id, owner))
       const detail = { subject: code.subject, sessions }
       const entry = { actor, action: 'code.reuse_detected', target: code.session_id, detail }
       await recordAudit(tx, entry, deps)

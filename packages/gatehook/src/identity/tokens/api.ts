@@ -166,10 +166,10 @@ interface EndedAtClient {
   readonly registrations: number
 }
 
-/** A refresh token that this server issued, with the data of its session. */
 /** The person of a session, and its client. */
 type OwnerOfSession = Pick<RefreshTokenInfo, 'subject' | 'clientId'>
 
+/** A refresh token that this server issued, with the data of its session. */
 export interface RefreshTokenInfo {
   readonly sessionId: string
   readonly scope: Scope

@@ -25,6 +25,7 @@ import { modeOf, type Scope } from '../../kernel/principal.ts'
 import type { MacKeys } from '../../kernel/secret.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { storesNothing } from '../../platform/storage/storage-failure.ts'
+import { type EndGivenAccess, personMaker } from '../access/given-access.ts'
 import {
   type AccessTokenDraft,
   type DraftDeps,
@@ -64,6 +65,7 @@ export interface RefreshDeps extends DraftDeps {
   readonly revocations: Pick<RevocationFeed, 'publish'>
   readonly lookup: Pick<TokenLookup, 'findPerson' | 'findClient'>
   readonly record: RecordEvent
+  readonly endGivenAccess: EndGivenAccess
   /** When the data of the installation was restored; undefined: never. */
   readonly restoredMs: () => number | undefined
 }
@@ -279,6 +281,8 @@ async function endFamily(
   for (const { access_until } of await store.deleteSession(tx, session.id)) {
     await deps.revocations.publish(tx, 'session', session.id, access_until)
   }
+  const maker = personMaker(String(session.person))
+  await deps.endGivenAccess(tx, { maker, client: session.client_id })
 }
 
 async function auditReplay(

@@ -231,7 +231,7 @@ function sessionRoutes(deps: TokenRouteDeps): Route[] {
         call,
         db,
       )(async (tx) => {
-        if (!(await tokens.revokeSession(tx, id))) return
+        if (!(await tokens.revokeSession(tx, id, { subject, clientId }))) return
         await auditSessionEnd(tx, deps, call, { id, subject, clientId, name, scope })
       })
       return noContent()

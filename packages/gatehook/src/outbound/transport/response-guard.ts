@@ -80,7 +80,9 @@ export function guardResponses(socket: Socket, limits: ResponseGuardLimits): Res
     return rest
   }
 
-  socket.read = (): Buffer | null => {
+  socket.read = (asked?: number): Buffer | null => {
+    // The stream itself: it fills its buffer, and takes nothing.
+    if (asked === 0) return read(0)
     for (;;) {
       const left = limits.framingBytes - framing
       if (left < 0) end(CODE.tooLong)

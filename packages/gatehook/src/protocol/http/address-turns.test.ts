@@ -1,5 +1,6 @@
 /** §11.5: the work of many connections is spread over turns of the loop, by address. */
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { test } from 'node:test'
 import { createAddressTurns } from './address-turns.ts'
 
@@ -99,4 +100,23 @@ test('work that throws stops no other', () => {
   assert.throws(runTurn, /of this work/)
   runTurn()
   assert.equal(done.length, 2)
+})
+
+test('work that waited has the context of its own request', () => {
+  const requests = new AsyncLocalStorage<string>()
+  const seen: (string | undefined)[] = []
+  let nowMs = 0
+  const after: (() => void)[] = []
+  const take = createAddressTurns({ elapsedMs: () => nowMs }, (next) => {
+    after.push(AsyncLocalStorage.bind(next)) // as a timer or a socket keeps the context
+  })
+  for (const name of ['a', 'b', 'c']) {
+    const work = () => {
+      seen.push(requests.getStore())
+      nowMs += 100
+    }
+    requests.run(name, () => take(() => '192.0.2.1', work))
+  }
+  while (after.length > 0) after.shift()!()
+  assert.deepEqual(seen, ['a', 'b', 'c'])
 })

@@ -3,6 +3,7 @@
  * that all send something at once. A turn of the loop begins a few milliseconds of their work; the
  * rest waits for later turns, in which addresses alternate.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { addressBlock } from '../../kernel/address.ts'
 import type { Clock } from '../../kernel/clock.ts'
 
@@ -59,8 +60,10 @@ export function createAddressTurns(
     if (waitingCount === 0 && hasTime()) return work()
     const block = addressBlock(addressOf())
     const line = waiting.get(block)
-    if (line) line.push(work)
-    else waiting.set(block, [work])
+    // The turn of another request has the context of that one.
+    const ownWork = AsyncLocalStorage.bind(work)
+    if (line) line.push(ownWork)
+    else waiting.set(block, [ownWork])
     waitingCount += 1
   }
 }
