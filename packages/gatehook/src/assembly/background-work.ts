@@ -28,6 +28,9 @@ interface BackgroundWorkDeps
 const HELD = 'deliveries, jobs and mail are held until: gatehook restore release'
 const RELEASED = 'deliveries, jobs and mail were released'
 
+/** A clock that may be wrong does not hold these. */
+const PURGE_NOTHING: ReadonlySet<string> = new Set(['audit', 'postponed'])
+
 const choresOf = (components: readonly Component[]): Chores =>
   Object.assign({}, ...components.map(({ chores }) => chores))
 
@@ -75,8 +78,9 @@ export function createBackgroundWork({
     async start() {
       if (stopJanitor) return
       const chores = choresOf(components)
+      const mayRun = (chore: string) => PURGE_NOTHING.has(chore) || mayPurge()
       const nodeChores = components.flatMap((component) => component.nodeChores ?? [])
-      stopJanitor = startJanitor({ log, chores, nodeChores, lease, clock, jobs, mayPurge })
+      stopJanitor = startJanitor({ log, chores, nodeChores, lease, clock, jobs, mayRun })
       const isHeldNow = isHeld(restore.current())
       if (isHeldNow) log.warn(HELD)
       for (const component of components) {

@@ -159,13 +159,6 @@ export function withMakerReview(
 ): Tokens {
   return {
     ...tokens,
-    async revokeSession(tx, id, owner) {
-      const isRevoked = await tokens.revokeSession(tx, id)
-      if (isRevoked && owner) {
-        await endGivenAccess(tx, { maker: personMaker(owner.subject), client: owner.clientId })
-      }
-      return isRevoked
-    },
     async revokeAccessToken(tx, claims) {
       await tokens.revokeAccessToken(tx, claims)
       const { kind, sub, client_id: client } = claims

@@ -231,8 +231,14 @@ eachDatabase(
       () => db.snapshot(async () => 1),
     ]
     for (const use of outer) {
-      await assert.rejects(() => db.write(() => use()), /^Error: bug: db\./)
-      await assert.rejects(() => db.snapshot(() => use()), /^Error: bug: db\./)
+      await assert.rejects(
+        () => db.write(() => use()),
+        /^Error: a read or write outside of the open transaction \(db\./,
+      )
+      await assert.rejects(
+        () => db.snapshot(() => use()),
+        /^Error: a read or write outside of the open transaction \(db\./,
+      )
     }
     assert.deepEqual(await db.get(statement), { n: 1 })
   },

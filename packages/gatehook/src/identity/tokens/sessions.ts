@@ -6,6 +6,7 @@ import { createTimeOrderedId } from '../../kernel/id.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Tx } from '../../platform/storage/database.ts'
+import { personMaker } from '../access/given-access.ts'
 import { draftAccessToken, signDraft } from './access-token.ts'
 import {
   type ComputeGrant,
@@ -103,8 +104,14 @@ export function createSessions(deps: SessionDeps): SessionOperations {
       }
     },
 
-    revokeSession: async (tx, id) =>
-      (await publishRevoked(tx, await store.deleteSession(tx, id))) > 0,
+    async revokeSession(tx, id, owner) {
+      if ((await publishRevoked(tx, await store.deleteSession(tx, id))) === 0) return false
+      if (owner) {
+        const maker = personMaker(owner.subject)
+        await deps.endGivenAccess(tx, { maker, client: owner.clientId })
+      }
+      return true
+    },
 
     async revokeSessionsOfPerson(tx, scope, subject, exceptId) {
       const person = parsePersonId(subject)

@@ -31,8 +31,8 @@ export interface JanitorOptions {
   readonly clock: Clock
   /** Receives each run of a chore. */
   readonly jobs: JobLog
-  /** Whether a round may begin. Default: always. */
-  readonly mayPurge?: () => boolean
+  /** Whether a chore may run now. Default: always. */
+  readonly mayRun?: (chore: string) => boolean
 }
 
 /**
@@ -40,7 +40,7 @@ export interface JanitorOptions {
  * the janitor.
  */
 export function startJanitor(options: JanitorOptions): () => Promise<void> {
-  const { log, chores, nodeChores = [], lease, clock, jobs, mayPurge = () => true } = options
+  const { log, chores, nodeChores = [], lease, clock, jobs, mayRun = () => true } = options
   let last = { now: clock.now(), elapsedMs: clock.elapsedMs() }
   const isDue = () =>
     clock.now() - last.now >= CHORE_INTERVAL_MS ||
@@ -48,7 +48,7 @@ export function startJanitor(options: JanitorOptions): () => Promise<void> {
   /** Chores that found nothing: the rounds that they skip after a run, and still have to skip. */
   const resting = new Map<string, { readonly rounds: number; left: number }>()
   const selectDue = (names: readonly string[]) =>
-    names.filter((name) => {
+    names.filter(mayRun).filter((name) => {
       const rest = resting.get(name)
       return !rest || rest.left-- <= 0
     })
@@ -76,7 +76,7 @@ export function startJanitor(options: JanitorOptions): () => Promise<void> {
     log,
     failure: 'the janitor failed',
     async run() {
-      if (!isDue() || !mayPurge()) return
+      if (!isDue()) return
       const current = { now: clock.now(), elapsedMs: clock.elapsedMs() }
       const jumpMs = current.now - last.now - (current.elapsedMs - last.elapsedMs)
       if (Math.abs(jumpMs) >= JUMP_MS) resting.clear()

@@ -27,7 +27,8 @@ class TestSocket extends PassThrough {
 
 function stage() {
   const begun: string[] = []
-  const limit = createHandshakeLimit(['192.0.2.99'])
+  let late: (() => void)[] = []
+  const limit = createHandshakeLimit(['192.0.2.99'], (next) => late.push(next))
   let due: (() => void)[] = []
   const enter = createHandshakeTurns<TestSocket>(({ remoteAddress }) => begun.push(remoteAddress), {
     timeoutMs: 10_000,
@@ -51,6 +52,13 @@ function stage() {
       return sockets
     },
     enter,
+    /** Ends the time of handshakes that others wait for. */
+    endTime() {
+      const ended = late
+      late = []
+      for (const end of ended) end()
+      return new Promise((resolve) => setImmediate(resolve))
+    },
     runTurns() {
       for (const begin of due) begin()
       due = []
@@ -116,4 +124,24 @@ test('once the process has many unfinished handshakes, an address has one', asyn
   for (const socket of sockets) limit.end(socket)
   assert.deepEqual([countOf('192.0.4.1'), countOf('192.0.4.2')], [5, 5])
   for (const address of busy) assert.equal(countOf(address), 40)
+})
+
+test('unfinished handshakes have a second while others of their address wait', async () => {
+  const { begun, limit, send, runTurns, endTime } = stage()
+  const silent = await send(32)
+  await endTime()
+  assert.ok(
+    silent.every(({ destroyed }) => !destroyed),
+    'no other one waits',
+  )
+  const [first] = await send(10)
+  runTurns()
+  assert.equal(begun.length, 32)
+  limit.end(silent[0]!)
+  await endTime()
+  runTurns()
+  assert.equal(begun.length, 42)
+  assert.equal(silent.filter(({ destroyed }) => destroyed).length, 9, 'one is secure')
+  await endTime()
+  assert.equal(first!.destroyed, false, 'none waits any more')
 })

@@ -51,7 +51,7 @@ export function createHandshakeTurns<S extends WaitingSocket>(
     }
     socket.setTimeout(timeoutMs, () => socket.destroy())
     socket.once('error', () => socket.destroy())
-    socket.once('readable', () => limit.enter(peer, enter))
+    socket.once('readable', () => limit.enter(peer, enter, () => socket.destroy()))
   }
 }
 
