@@ -221,12 +221,7 @@ async function composeModules(
   const wake = late.wakeDeliveries
   const { makers, ...rights } = assembleMakers(foundation, { catalog, types, record, wake })
   const clientModule = assembleClients(foundation, service)
-  const issuer = assembleTokens(foundation, {
-    ...events,
-    list,
-    clients: clientModule.clients,
-    late,
-  })
+  const issuer = assembleTokens(foundation, { ...events, ...clientModule, list, late })
   const tokens = withMakerReview(issuer, makers, administration.endGivenAccess!)
   const signIn = { ...events, ...rights, perform, list, tokens }
   const { people, sessions, hasher, devices, mail } = assemblePeople(foundation, signIn)

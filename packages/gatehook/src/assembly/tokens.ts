@@ -3,6 +3,7 @@
 import type { RecordEvent } from '../history/events/store.ts'
 import type { Administration } from '../identity/access/administration.ts'
 import { principalMembersOf } from '../identity/access/customers.ts'
+import { personMaker } from '../identity/access/given-access.ts'
 import { createAudiences } from '../identity/access/protected-resources.ts'
 import { findCustomer } from '../identity/access/store.ts'
 import { findClientPermissions, findTokenClient } from '../identity/oauth/api.ts'
@@ -35,7 +36,8 @@ export function assembleTokens(
     vault,
     log,
     record,
-    endGivenAccess: administration.endGivenAccess!,
+    endGivenAccess: (tx, { subject, clientId }) =>
+      administration.endGivenAccess!(tx, { maker: personMaker(subject), client: clientId }),
     list,
     signOutEverywhere,
     lookup: {

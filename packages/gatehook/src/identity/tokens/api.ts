@@ -169,6 +169,9 @@ interface EndedAtClient {
 /** The person of a session, and its client. */
 type OwnerOfSession = Pick<RefreshTokenInfo, 'subject' | 'clientId'>
 
+/** Ends the access that a person gave through a client, whose session has ended (§13). */
+export type EndAccessOf = (tx: Tx, owner: OwnerOfSession) => Promise<unknown>
+
 /** A refresh token that this server issued, with the data of its session. */
 export interface RefreshTokenInfo {
   readonly sessionId: string

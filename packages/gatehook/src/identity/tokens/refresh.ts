@@ -25,7 +25,6 @@ import { modeOf, type Scope } from '../../kernel/principal.ts'
 import type { MacKeys } from '../../kernel/secret.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { storesNothing } from '../../platform/storage/storage-failure.ts'
-import { type EndGivenAccess, personMaker } from '../access/given-access.ts'
 import {
   type AccessTokenDraft,
   type DraftDeps,
@@ -33,6 +32,7 @@ import {
   signDraft,
 } from './access-token.ts'
 import {
+  type EndAccessOf,
   type Grant,
   LOGIN_CLIENT_ID,
   type RefreshingClient,
@@ -65,7 +65,7 @@ export interface RefreshDeps extends DraftDeps {
   readonly revocations: Pick<RevocationFeed, 'publish'>
   readonly lookup: Pick<TokenLookup, 'findPerson' | 'findClient'>
   readonly record: RecordEvent
-  readonly endGivenAccess: EndGivenAccess
+  readonly endGivenAccess: EndAccessOf
   /** When the data of the installation was restored; undefined: never. */
   readonly restoredMs: () => number | undefined
 }
@@ -281,8 +281,8 @@ async function endFamily(
   for (const { access_until } of await store.deleteSession(tx, session.id)) {
     await deps.revocations.publish(tx, 'session', session.id, access_until)
   }
-  const maker = personMaker(String(session.person))
-  await deps.endGivenAccess(tx, { maker, client: session.client_id })
+  const owner = { subject: String(session.person), clientId: session.client_id }
+  await deps.endGivenAccess(tx, owner)
 }
 
 async function auditReplay(

@@ -6,7 +6,6 @@ import { createTimeOrderedId } from '../../kernel/id.ts'
 import type { Scope } from '../../kernel/principal.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Tx } from '../../platform/storage/database.ts'
-import { personMaker } from '../access/given-access.ts'
 import { draftAccessToken, signDraft } from './access-token.ts'
 import {
   type ComputeGrant,
@@ -106,10 +105,7 @@ export function createSessions(deps: SessionDeps): SessionOperations {
 
     async revokeSession(tx, id, owner) {
       if ((await publishRevoked(tx, await store.deleteSession(tx, id))) === 0) return false
-      if (owner) {
-        const maker = personMaker(owner.subject)
-        await deps.endGivenAccess(tx, { maker, client: owner.clientId })
-      }
+      if (owner) await deps.endGivenAccess(tx, owner)
       return true
     },
 

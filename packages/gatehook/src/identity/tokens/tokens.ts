@@ -10,9 +10,8 @@ import type { Vault } from '../../kernel/secret.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { purgeExpired } from '../../platform/storage/purge.ts'
 import type { Lister } from '../../protocol/lists/list.ts'
-import type { EndGivenAccess } from '../access/given-access.ts'
 import type { TokenLifetimes } from './access-token.ts'
-import type { TokenLookup, Tokens } from './api.ts'
+import type { EndAccessOf, TokenLookup, Tokens } from './api.ts'
 import { createAssertionSigner } from './assertion.ts'
 import type { Audiences } from './audience.ts'
 import { createRevocationFeed, NOTICE_RETENTION_MS } from './revocation-feed.ts'
@@ -36,7 +35,7 @@ interface TokenDeps extends Pick<TokenRouteDeps, 'signOutEverywhere'> {
   readonly vault: Vault
   readonly log: Log
   readonly record: RecordEvent
-  readonly endGivenAccess: EndGivenAccess
+  readonly endGivenAccess: EndAccessOf
   readonly lookup: TokenLookup
   readonly list: Lister
   /** When the data of the installation was restored; undefined: never. */

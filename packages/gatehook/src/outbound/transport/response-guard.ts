@@ -80,9 +80,9 @@ export function guardResponses(socket: Socket, limits: ResponseGuardLimits): Res
     return rest
   }
 
-  socket.read = (asked?: number): Buffer | null => {
+  socket.read = (count?: number): Buffer | null => {
     // The stream itself: it fills its buffer, and takes nothing.
-    if (asked === 0) return read(0)
+    if (count === 0) return read(0)
     for (;;) {
       const left = limits.framingBytes - framing
       if (left < 0) end(CODE.tooLong)
