@@ -163,7 +163,10 @@ export function withMakerReview(
       await tokens.revokeAccessToken(tx, claims)
       const { kind, sub, client_id: client } = claims
       if (sub === undefined || client === undefined) return
-      await endGivenAccess(tx, kind === 'person' ? { maker: personMaker(sub), client } : { client })
+      await endGivenAccess(
+        tx,
+        kind === 'person' ? { maker: personMaker(sub), client } : { maker: client },
+      )
     },
     async revokeSessionsOfPerson(tx, scope, subject, except) {
       const endedSessions = await tokens.revokeSessionsOfPerson(tx, scope, subject, except)

@@ -24,6 +24,8 @@ const BATCH_CHARACTERS = 300_000
 /** A request of an earlier import that still runs is awaited for two minutes. */
 const EARLIER_WAIT_MS = 1_000
 const EARLIER_WAITS_MAX = 120
+/** Imports of a file within 24 hours that each try a row which failed before. */
+const ATTEMPTS_MAX = 50
 /** Failures of one row; others end the import. */
 const ROW_STATUSES: ReadonlySet<number> = new Set([400, 409, 413, 422])
 
@@ -103,8 +105,9 @@ function createSender(
 ) {
   const version = api.service.versions.at(-1)!.name
   const pathOf = (path: string) => `/api/${version}/${name}${path}`
-  const post = (path: string, body: unknown, rows: readonly NewRow[]) => {
-    const key = `import-${name}-${id}-${rows[0]!.line}-${rows.at(-1)!.line}`
+  const post = (path: string, body: unknown, rows: readonly NewRow[], attempt = 1) => {
+    const lines = `${rows[0]!.line}-${rows.at(-1)!.line}`
+    const key = `import-${name}-${id}-${lines}${attempt > 1 ? `-${attempt}` : ''}`
     return retryLimited(
       async (): Promise<Pick<ApiResponse, 'body' | 'isReplayed'>> =>
         isDryRun
@@ -115,13 +118,17 @@ function createSender(
   }
   const sendOne = async (row: NewRow): Promise<LineError[]> => {
     const { line, body } = row
-    try {
-      const { isReplayed } = await post('', body, [row])
-      if (isReplayed) countRepeated(1)
-      return []
-    } catch (error) {
-      if (!isRowFailure(error)) throw error
-      return errorsOf(line, error.response.body as RowFailure)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const { isReplayed } = await post('', body, [row], attempt)
+        if (isReplayed) countRepeated(1)
+        return []
+      } catch (error) {
+        if (!isRowFailure(error)) throw error
+        // The cause of a failure of an earlier import can have ended since.
+        const isEarlier = error.response.isReplayed && attempt < ATTEMPTS_MAX
+        if (!isEarlier) return errorsOf(line, error.response.body as RowFailure)
+      }
     }
   }
   const sendEach = async (rows: readonly NewRow[]): Promise<LineError[]> => {

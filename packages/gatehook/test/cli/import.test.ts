@@ -258,3 +258,53 @@ test('an import that loses its node names the line, and continues', async (t) =>
   assert.deepEqual(keys.slice(2, 4), keys.slice(0, 2))
   assert.equal(new Set(keys).size, 3)
 })
+
+/** Imports two rows into a node that gives these responses, and returns the keys of the requests. */
+async function importWith(
+  t: TestContext,
+  resource: 'texts' | 'items',
+  responses: readonly (readonly [status: number, body: object, isReplayed?: boolean])[],
+) {
+  const { place, write } = await project(t, 'sqlite')
+  write(
+    'a.ndjson',
+    '{"body":"a"}\n{"body":"b"}\n'.replaceAll('body', resource === 'texts' ? 'body' : 'name'),
+  )
+  const keys: string[] = []
+  const node = createServer((request, response) => {
+    const [status, body, isReplayed] = responses[keys.length]!
+    keys.push(String(request.headers['idempotency-key']))
+    request.resume().on('end', () => {
+      const replayed = isReplayed ? { 'idempotency-replayed': 'true' } : {}
+      response.writeHead(status, { 'content-type': 'application/json', ...replayed })
+      response.end(JSON.stringify(body))
+    })
+  })
+  await new Promise<void>((listening) => node.listen(0, '127.0.0.1', listening))
+  onEnd(t, () => node.close())
+  const url = `http://127.0.0.1:${(node.address() as AddressInfo).port}`
+  const at = { ...place, env: { ...place.env, GATEHOOK_API_KEY: 'k' } }
+  const { exit, stderr } = await gatehook(at, 'import', resource, 'a.ndjson', '--url', url)
+  return { exit, stderr, lines: keys.map((key) => key.split('-').slice(-2).join('-')), keys }
+}
+
+test('an import waits for a request of an earlier one, and divides no batch for its key', async (t) => {
+  const failure = (error: string) => ({ error, message: error })
+  const items = [1, 2].map(() => ({ status: 201, body: {} }))
+  const running = [409, failure('idempotency_in_progress')] as const
+  const waited = await importWith(t, 'texts', [running, [200, { items }]])
+  assert.deepEqual([waited.exit, waited.lines], [0, ['1-2', '1-2']], waited.stderr)
+  const reused = await importWith(t, 'texts', [[422, failure('idempotency_key_reused')]])
+  assert.deepEqual([reused.exit, reused.lines], [1, ['1-2']], reused.stderr)
+})
+
+test('a row that failed in an earlier import is tried again', async (t) => {
+  const failed = { error: 'validation_failed', message: 'is taken already' }
+  const { exit, keys, stderr } = await importWith(t, 'items', [
+    [422, failed, true],
+    [201, {}],
+    [201, {}, true],
+  ])
+  assert.equal(exit, 0, stderr)
+  assert.deepEqual([keys[1], new Set(keys).size], [`${keys[0]}-2`, 3])
+})
