@@ -266,16 +266,14 @@ async function importWith(
   responses: readonly (readonly [status: number, body: object, isReplayed?: boolean])[],
 ) {
   const { place, write } = await project(t, 'sqlite')
-  write(
-    'a.ndjson',
-    '{"body":"a"}\n{"body":"b"}\n'.replaceAll('body', resource === 'texts' ? 'body' : 'name'),
-  )
+  const member = resource === 'texts' ? 'body' : 'name'
+  write('a.ndjson', ['a', 'b'].map((text) => JSON.stringify({ [member]: text })).join('\n'))
   const keys: string[] = []
   const node = createServer((request, response) => {
     const [status, body, isReplayed] = responses[keys.length]!
     keys.push(String(request.headers['idempotency-key']))
     request.resume().on('end', () => {
-      const replayed = isReplayed ? { 'idempotency-replayed': 'true' } : {}
+      const replayed = isReplayed ? { 'idempotent-replayed': 'true' } : {}
       response.writeHead(status, { 'content-type': 'application/json', ...replayed })
       response.end(JSON.stringify(body))
     })
@@ -288,7 +286,7 @@ async function importWith(
   return { exit, stderr, lines: keys.map((key) => key.split('-').slice(-2).join('-')), keys }
 }
 
-test('an import waits for a request of an earlier one, and divides no batch for its key', async (t) => {
+test('an import waits for an earlier request, and divides no batch for its key', async (t) => {
   const failure = (error: string) => ({ error, message: error })
   const items = [1, 2].map(() => ({ status: 201, body: {} }))
   const running = [409, failure('idempotency_in_progress')] as const
@@ -298,7 +296,7 @@ test('an import waits for a request of an earlier one, and divides no batch for 
   assert.deepEqual([reused.exit, reused.lines], [1, ['1-2']], reused.stderr)
 })
 
-test('a row that failed in an earlier import is tried again', async (t) => {
+test('an import retries a row that failed in an earlier one', async (t) => {
   const failed = { error: 'validation_failed', message: 'is taken already' }
   const { exit, keys, stderr } = await importWith(t, 'items', [
     [422, failed, true],
