@@ -259,7 +259,7 @@ test('an import that loses its node names the line, and continues', async (t) =>
   assert.equal(new Set(keys).size, 3)
 })
 
-/** Imports two rows into a node that gives these responses, and returns the keys of the requests. */
+/** Imports two rows into a node with these responses. Returns the keys of the requests. */
 async function importWith(
   t: TestContext,
   resource: 'texts' | 'items',

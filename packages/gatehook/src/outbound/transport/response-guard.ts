@@ -11,8 +11,13 @@ import { InterimResponses } from './interim-responses.ts'
 import { CODE, createCodedError } from './socket-error.ts'
 
 export interface ResponseGuard {
-  /** Call it when a request is written: later bytes belong to its response. */
-  begin(): void
+  /**
+   * Call it when a request is written: later bytes belong to its response.
+   *
+   * @param onEnd called when the connection has ended, before undici knows: it throws if the
+   * response is paused then
+   */
+  begin(onEnd?: () => void): void
   /** Call it with the bytes of the body that the parser returns. */
   countBody(bytes: number): void
   /** Whether any byte of the response has arrived. */
@@ -60,6 +65,8 @@ export function guardResponses(socket: Socket, limits: ResponseGuardLimits): Res
   let head: HeadLines | undefined
   let bytes = 0
   let framing = 0
+  let notifyEnd: (() => void) | undefined
+  socket.prependListener('end', () => notifyEnd?.())
 
   /** Returns the bytes of a chunk for the parser. */
   const filter = (chunk: Buffer): Buffer => {
@@ -101,7 +108,8 @@ export function guardResponses(socket: Socket, limits: ResponseGuardLimits): Res
     unshift(chunk)
   }
   return {
-    begin() {
+    begin(onEnd) {
+      notifyEnd = onEnd
       interim = new InterimResponses(limits, end)
       head = new HeadLines()
       bytes = 0

@@ -84,7 +84,10 @@ export class UpstreamExchange implements ExchangeHandler {
   #controller: ResponseController | undefined
   #out: BodySink | undefined
   #hasSettled = false
+  #mayPause = true
+  #isPaused = false
   #hasEnded = false
+  #isWhole = false
   #endPipe: () => void = () => undefined
 
   constructor(request: UpstreamRequest, parts: ExchangeParts) {
@@ -107,7 +110,7 @@ export class UpstreamExchange implements ExchangeHandler {
     const { connection } = this.#parts
     this.#isSent = true
     connection.requestCount++
-    connection.guard?.begin()
+    connection.guard?.begin(() => this.#readToEnd())
   }
 
   onResponseStart(controller: ResponseController, status: number): void {
@@ -122,7 +125,7 @@ export class UpstreamExchange implements ExchangeHandler {
       this.#settle({ kind: 'answered', ...this.#response, body: NO_BYTES })
       this.#end(false)
     } else if (this.#reads === 'stream' && status < 300) {
-      controller.pause()
+      this.#pause(controller)
       this.#limitPause()
       const pipe = (out: BodySink) => this.#pipe(out)
       this.#settle({ kind: 'answered', ...this.#response, body: NO_BYTES, pipe })
@@ -150,14 +153,31 @@ export class UpstreamExchange implements ExchangeHandler {
 
   #write(controller: ResponseController, out: BodySink, chunk: Buffer): void {
     this.#timer.refresh()
-    if (out.write(chunk)) return
-    controller.pause()
+    if (out.write(chunk) || !this.#mayPause) return
+    this.#pause(controller)
     clearTimeout(this.#timer)
     out.drained().then(() => {
       if (this.#hasEnded) return
       this.#limitPause()
-      controller.resume()
+      this.#resume()
     })
+  }
+
+  #pause(controller: ResponseController): void {
+    this.#isPaused = true
+    controller.pause()
+  }
+
+  /** The connection has ended: undici parses what it has left, and may not pause any more. */
+  #readToEnd(): void {
+    this.#mayPause = false
+    this.#resume()
+  }
+
+  #resume(): void {
+    if (!this.#isPaused || this.#hasEnded) return
+    this.#isPaused = false
+    this.#controller!.resume()
   }
 
   #limitPause(): void {
@@ -169,6 +189,11 @@ export class UpstreamExchange implements ExchangeHandler {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#endPipe = resolve
     this.#out = out
+    if (this.#isWhole && !out.closed.aborted) {
+      out.end()
+      resolve()
+      return promise
+    }
     if (this.#hasEnded || out.closed.aborted) {
       this.fail('aborted')
       out.cut()
@@ -176,7 +201,7 @@ export class UpstreamExchange implements ExchangeHandler {
       return promise
     }
     out.closed.addEventListener('abort', () => this.fail('aborted'), { once: true })
-    this.#controller!.resume()
+    this.#resume()
     return promise
   }
 
@@ -189,6 +214,7 @@ export class UpstreamExchange implements ExchangeHandler {
   #end(isWhole: boolean): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
+    this.#isWhole = isWhole
     clearTimeout(this.#timer)
     this.#parts.release(isWhole)
     if (isWhole) this.#out?.end()
