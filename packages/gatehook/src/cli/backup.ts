@@ -15,6 +15,7 @@ import {
   totalRows,
   wasServed,
 } from '../platform/storage/sqlite-backup.ts'
+import { isDiskFull } from '../platform/storage/sqlite-errors.ts'
 import { type CommandSpec, configOf, DIR_OPTION, type Input } from './command.ts'
 import { CommandError } from './errors.ts'
 import { withDatabase } from './installation.ts'
@@ -38,6 +39,16 @@ export async function asCommandError<T>(work: () => Promise<T>): Promise<T> {
     throw error
   }
 }
+
+/** Reports also that the disk of a file is full. */
+const reportFullDisk = <T>(file: string, work: () => Promise<T>): Promise<T> =>
+  asCommandError(work).catch((error: unknown) => {
+    const isFull = isDiskFull(error) || (error as NodeJS.ErrnoException).code === 'ENOSPC'
+    if (!isFull) throw error
+    throw new CommandError(
+      `The disk of ${resolve(file)} is full. Free space there, or name a file elsewhere.`,
+    )
+  })
 
 /** Stores the time of a backup, which `gatehook_backup_age_seconds` and `doctor` read. */
 const noteBackup = (config: Config, at: number): Promise<void> =>
@@ -72,7 +83,7 @@ async function runBackup(input: Input): Promise<undefined> {
         'GATEHOOK_DATABASE_URL or --database-url sqlite:FILE',
     )
   }
-  const manifest = await asCommandError(() =>
+  const manifest = await reportFullDisk(file!, () =>
     backupSqlite({
       database,
       file: file!,

@@ -4,6 +4,7 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   statSync,
   utimesSync,
@@ -14,6 +15,7 @@ import { type TestContext, test } from 'node:test'
 import { emptyFolder, onEnd } from '../../../../test/rig/cleanup.ts'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
+import { canMount, mountSmallDisk } from '../../../../test/rig/small-disk.ts'
 import { clientSentence, libpqAddress } from '../../src/cli/postgres-tools.ts'
 import { createProgress, progressLine } from '../../src/cli/progress.ts'
 import { findNewestEvent } from '../../src/history/events/store.ts'
@@ -184,6 +186,20 @@ test('a restored installation serves once the master secret is in place', async 
   const { url } = await serving(t, elsewhere)
   const response = await fetch(`${url}/api/v2/users`, { headers: { 'x-api-key': key } })
   assert.equal(response.status, 200)
+})
+
+test('a backup to a full disk says so, and leaves no file', {
+  skip: !canMount() && 'mounting a disk needs root',
+}, async (t) => {
+  const place = { cwd: emptyFolder(t) }
+  await serving(t, place)
+  const disk = await mountSmallDisk(1)
+  onEnd(t, disk.unmount)
+  await disk.fill()
+  const { exit, stderr } = await gatehook(place, 'backup', join(disk.folder, 'a.backup'))
+  assert.equal(exit, 1)
+  assert.match(stderr, /The disk of .*a\.backup is full\. Free space there/)
+  assert.deepEqual(readdirSync(disk.folder), ['ballast'])
 })
 
 test('commands that cannot succeed say why and exit with 1', async (t) => {

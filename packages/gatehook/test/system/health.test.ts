@@ -87,6 +87,13 @@ eachMigrated('a node without writes is not ready, and checks again after 5 s', a
   assert.equal(await check(), undefined)
 })
 
+test('a write that hangs is a fault of writes, and of no move', async () => {
+  const hanging = { write: () => new Promise<never>(() => undefined), lacksSpace: () => false }
+  const clock = { now: () => 0, elapsedMs: () => 0 }
+  const { moved } = writeChecks(hanging as unknown as Database, clock)
+  assert.equal(await moved!(), undefined)
+})
+
 test('a check that fails or hangs is a reason without internal details', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const checks = {

@@ -4,6 +4,7 @@ import { pendingMigrations } from '../../engine-tables.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Log } from '../../kernel/log.ts'
+import { resolveWithin } from '../../kernel/resolve-within.ts'
 import type { Database } from '../../platform/storage/database.ts'
 import { type MoveMark, readMark } from '../../platform/storage/move/mark.ts'
 import { isPrimarySentence, primaryFaults } from '../../platform/storage/primary-fault.ts'
@@ -194,6 +195,9 @@ const FULL_DISK = 'The disk of the database is full. Free space, or enlarge it.'
 /** How long the result of a write is valid: probes must not cause a load of writes. */
 const WRITE_INTERVAL_MS = 5000
 
+/** A move is known within this time, in which a check has to answer. */
+const MOVED_MS = CHECK_TIMEOUT_MS / 2
+
 /** Less free space is a full disk, once a write has failed for want of it. */
 const LEAST_SPACE_BYTES = 1_048_576
 
@@ -264,11 +268,14 @@ export function writeChecks(
   }
   return {
     writes: async () => (await tryWrite()).writes,
-    // A fault of the trial is one of `writes`.
+    // A trial that fails or hangs is a fault of `writes`.
     moved: () =>
-      tryWrite().then(
-        ({ moved }) => moved,
-        () => undefined,
+      resolveWithin(
+        MOVED_MS,
+        tryWrite().then(
+          ({ moved }) => moved,
+          () => undefined,
+        ),
       ),
   }
 }
