@@ -195,7 +195,7 @@ const FULL_DISK = 'The disk of the database is full. Free space, or enlarge it.'
 /** How long the result of a write is valid: probes must not cause a load of writes. */
 const WRITE_INTERVAL_MS = 5000
 
-/** A move is known within this time, in which a check has to answer. */
+/** The check of a move has its answer within this time. */
 const MOVED_MS = CHECK_TIMEOUT_MS / 2
 
 /** Less free space is a full disk, once a write has failed for want of it. */
