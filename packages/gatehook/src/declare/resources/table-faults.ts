@@ -72,9 +72,9 @@ export function listFaults(
       ],
     ),
     [
-      'A unique index of the database is lost or invalid: rows can have equal values, or writes fail.',
-      `The unique index ${someOf([...indexes.keys()])} is lost or invalid: rows with equal values ` +
-        'can be stored, and other writes fail. Delete such rows before the repair.',
+      'A unique index of the database is lost: rows with equal values can be stored.',
+      `The unique index ${someOf([...indexes.keys()])} is lost or invalid: rows with ` +
+        'equal values can be stored, and other writes fail. Delete such rows before the repair.',
       [...indexes.values()],
     ],
     [
