@@ -3,12 +3,29 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
 import { openService } from '../../../../test/rig/service.ts'
-import { service as declare, f, resource } from '../../src/gatehook.ts'
+import {
+  service as declare,
+  event,
+  f,
+  fields as fieldsOf,
+  job,
+  resource,
+} from '../../src/gatehook.ts'
 
 const access = { read: 'r', create: 'w', update: false, delete: false } as const
 const list = { filter: [], sort: [] } as const
 const fields = { id: f.id(), label: f.string() }
-const secrets = { pin: f.string().nullable().writeOnly(), token: f.string().nullable().secret() }
+const secrets = {
+  pin: f.string().nullable().writeOnly(),
+  token: f.string().nullable().secret(),
+  card: f.object({ owner: f.string(), code: f.string().secret() }).nullable().default(null),
+  codes: f.array(f.string().secret(), { max: 3 }).default([]),
+  cards: f.array(f.object({ code: f.string().secret() }), { max: 3 }).default([]),
+}
+const secretValues = {
+  ...{ pin: 'PIN-4711', token: 'TOKEN-4711', card: { owner: 'A', code: 'CARD-4711' } },
+  ...{ codes: ['CODE-4711'], cards: [{ code: 'CARDS-4711' }] },
+}
 const other = resource('others', { fields, list, access, events: [] })
 const vaults = resource('vaults', {
   fields: { ...fields, ...secrets },
@@ -35,7 +52,7 @@ const declarations = {
 for (const { name } of databases) {
   test(`an export has no value that was a secret [${name}]`, async (t) => {
     const first = await openService(t, name, { service: declarations['the same'] })
-    const row = { label: 'LABEL-1', pin: 'PIN-4711', token: 'TOKEN-4711' }
+    const row = { label: 'LABEL-1', ...secretValues }
     assert.equal((await first.post('/api/v1/vaults', row)).status, 201)
     const { url } = first
     const key = await first.key({ scopes: ['admin'], mode: 'live' })
@@ -55,7 +72,6 @@ for (const { name } of databases) {
   test(`an export of a person has no value of a secret field [${name}]`, async (t) => {
     const app = await openService(t, name, { service: serviceOf([members, other]) })
     const admin = app.as(await app.key({ scopes: ['admin'], mode: 'live' }))
-    const secretValues = { pin: 'PIN-4711', token: 'TOKEN-4711' }
     const person = { email: 'ann@members.example', password: PASSWORD, ...secretValues }
     const { status, body, text: problem } = await admin.post('/admin/users', person)
     assert.equal(status, 201, problem)
@@ -64,3 +80,9 @@ for (const { name } of databases) {
     assert.doesNotMatch(text, /4711/)
   })
 }
+
+test('events and inputs of jobs have no secret inside an object or a list', () => {
+  const inside = { card: f.object({ code: f.string().secret() }) }
+  assert.throws(() => event('card.read', fieldsOf(inside)), /card is a field that is not secret/)
+  assert.throws(() => serviceOf([other]).job(job('check', inside), async () => {}), /is secret/)
+})

@@ -4,6 +4,7 @@ import { closestClause } from '../../kernel/closest.ts'
 import { ATTEMPTS_MAX, TIMEOUT_MAX_MS } from '../../platform/jobs/job.ts'
 import { parseSchedule } from '../../platform/jobs/schedule.ts'
 import type { FieldSpec } from '../../protocol/fields/fields.ts'
+import { containsSecret } from '../../protocol/fields/secret-names.ts'
 import { findUnsentFields } from './body-check.ts'
 import type { JobDefinition } from './job.ts'
 
@@ -58,7 +59,7 @@ const isWithin = (value: number, max: number): boolean =>
 
 function inputMistakes(name: string, spec: FieldSpec | undefined): string[] {
   if (spec === undefined) return [`input: ${name} is not a field, for example f.string()`]
-  if (spec.isSecret) return [`input: ${name} is secret, and inputs are stored as they are`]
+  if (containsSecret(spec)) return [`input: ${name} is secret, and inputs are stored as they are`]
   return []
 }
 

@@ -2,11 +2,13 @@
  * `event('invoice.overdue', invoices)` and `event('report.ready', fields({…}), { scope })`: events
  * of own code, and typed ones of other backends (§15.3). Contains no database access.
  */
+
 import { Failure } from '../../kernel/failure.ts'
 import { findUnknownMembers, reportMistakes } from '../../protocol/fields/declaration-mistakes.ts'
 import { EVENT_TEXT_MAX, exceedsEvents } from '../../protocol/fields/event-texts.ts'
 import { Field, type Fields } from '../../protocol/fields/fields.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
+import { containsSecret } from '../../protocol/fields/secret-names.ts'
 import { BodyFields } from './body-fields.ts'
 import { bodyFormIn, fieldSpecsOf } from './body-versions.ts'
 import { declaredMembers } from './declared-members.ts'
@@ -93,7 +95,7 @@ export function event(type: string, object: unknown, options: EventOptions = {})
 /** Stored events of an older version are read in the newest one, too. */
 function fieldsMistakes({ members, changes }: BodyFields<Fields>): string[] {
   const forms = [members, ...changes.map(({ had }) => had)]
-  const isField = (member: unknown) => member instanceof Field && !member.spec.isSecret
+  const isField = (member: unknown) => member instanceof Field && !containsSecret(member.spec)
   const wrong = forms.flatMap((form) =>
     Object.entries(form)
       .filter(([, member]) => !isField(member))

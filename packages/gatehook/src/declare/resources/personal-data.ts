@@ -3,6 +3,7 @@
  * person, by `.owner()`, and what they are once `.personal()` fields and the sign-in name are
  * erased.
  */
+
 import { createHmac, type KeyObject } from 'node:crypto'
 import type { Scope } from '../../kernel/principal.ts'
 import type { RowId } from '../../kernel/row-id.ts'
@@ -13,6 +14,7 @@ import { prepareStatement, raw, sql } from '../../platform/storage/sql.ts'
 import { timeOf } from '../../platform/storage/transaction-time.ts'
 import { isSameValue, toJson } from '../../protocol/fields/forms.ts'
 import type { FieldSpecs } from '../../protocol/fields/schema.ts'
+import { containsSecret } from '../../protocol/fields/secret-names.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { columnFields } from './computed.ts'
 import { selectTerms } from './derived.ts'
@@ -248,7 +250,9 @@ function rowsOf(
       const [cells] = await reader.arrays(select([scope, id]))
       if (!cells) return undefined
       const row = decode(cells)
-      return Object.fromEntries(Object.entries(row).filter(([field]) => !fields[field]!.isSecret))
+      return Object.fromEntries(
+        Object.entries(row).filter(([field]) => !containsSecret(fields[field]!)),
+      )
     },
     async erase(tx, { scope }, id) {
       const reach = wholeScope(scope)

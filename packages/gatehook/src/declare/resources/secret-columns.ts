@@ -5,6 +5,7 @@
 import type { SecretFields } from '../../platform/storage/customer-rows.ts'
 import type { Database, Reader } from '../../platform/storage/database.ts'
 import { lockSetting, readSetting, writeSetting } from '../../platform/storage/settings.ts'
+import { containsSecret } from '../../protocol/fields/secret-names.ts'
 import type { ResourceDefinition } from './resource.ts'
 
 const SETTING = 'secret_columns'
@@ -23,7 +24,10 @@ export async function readSecretFields(
   const stored = await readSecretColumns(reader)
   const declared = resources.map(({ name, fields }) => {
     const former = (stored[name] ?? []).filter((field) => !Object.hasOwn(fields, field))
-    return [name, [...former, ...Object.keys(fields).filter((field) => fields[field]!.isSecret)]]
+    return [
+      name,
+      [...former, ...Object.keys(fields).filter((field) => containsSecret(fields[field]!))],
+    ]
   })
   return { ...stored, ...Object.fromEntries(declared) }
 }
@@ -35,7 +39,7 @@ export async function recordSecretColumns(
 ): Promise<void> {
   const declared = resources.flatMap(({ name, fields }) =>
     Object.keys(fields)
-      .filter((field) => fields[field]!.isSecret)
+      .filter((field) => containsSecret(fields[field]!))
       .map((field) => [name, field] as const),
   )
   const isMissing = (stored: SecretColumns) =>

@@ -1,11 +1,19 @@
-/** The names of secret fields and members, which the request log replaces. Pure. */
+/** Secret fields and members at any depth. Pure. */
 import type { MemberSpec, MemberSpecs } from './spec.ts'
 
-/** Returns the names of secret values at any depth. */
+/** Returns the names of secret values at any depth, which the request log replaces. */
 export const secretNames = (specs: MemberSpecs): string[] =>
-  Object.entries(specs).flatMap(([name, spec]) => (spec.isSecret ? [name] : nestedNames(spec)))
+  Object.entries(specs).flatMap(([name, spec]) => (isListOfSecrets(spec) ? [name] : nested(spec)))
 
-const nestedNames = ({ members, items }: MemberSpec): string[] => [
+const nested = ({ members, items }: MemberSpec): string[] => [
   ...(members ? secretNames(members) : []),
-  ...(items ? nestedNames(items) : []),
+  ...(items ? nested(items) : []),
 ]
+
+/** Whether a value is secret, or all items of a list are. */
+const isListOfSecrets = ({ isSecret, items }: MemberSpec): boolean =>
+  isSecret === true || (items !== undefined && isListOfSecrets(items))
+
+/** Whether a value is secret, or one inside it. */
+export const containsSecret = (spec: MemberSpec): boolean =>
+  isListOfSecrets(spec) || nested(spec).length > 0
