@@ -1,7 +1,7 @@
 /** §12.7: the log has no secret value at any depth, whatever contains it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { f } from './fields.ts'
+import { f } from './f.ts'
 import { containsSecret, secretNames } from './secret-names.ts'
 
 const secret = f.string().secret()
