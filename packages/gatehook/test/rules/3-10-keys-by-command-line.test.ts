@@ -72,7 +72,10 @@ test('an invalid key is rejected before anything is written', async (t) => {
       ['--name', 'x', '--scopes', 'admin', '--mode', 'test'],
       /--scopes "admin" is only for live keys/,
     ],
-    [['--name', 'x', '--scopes', 'admin', '--expires', 'soon'], /--expires must be an ISO 8601/],
+    [
+      ['--name', 'x', '--scopes', 'admin', '--expires', 'soon'],
+      /--expires is "soon"; expected an instant/,
+    ],
   ]
   for (const [args, sentence] of invalid) {
     const { exit, stderr } = await gatehook(place, 'keys', 'create', ...args)
