@@ -29,5 +29,5 @@ export async function fetchBounded(url: string, options: FetchOptions): Promise<
     throw new Error('the response of the other server is too large', { cause: error })
   }
   // Some statuses, such as 204, allow no body.
-  return new Response(body.length === 0 ? null : body, response)
+  return new Response(body.length === 0 ? null : new Uint8Array(body), response)
 }
