@@ -55,7 +55,9 @@ eachService(
       throw new Error('fault')
     })
     const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
-    await admin.post('/admin/clock', { advance_s: 0, freeze: true }) // no retry becomes due
+    // No retry becomes due, and a minute later no other run.
+    const toTenPast = 3_600 - (Math.floor(Date.now() / 1_000) % 3_600) + 600
+    await admin.post('/admin/clock', { advance_s: toTenPast, freeze: true })
     await service.app.work()
     const readJobs = async () => (await admin.get('/admin/jobs?name=sweep')).body.data
     await eventually(readJobs, (jobs) => jobs.length > 0)
