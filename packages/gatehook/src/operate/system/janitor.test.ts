@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setImmediate as immediate } from 'node:timers/promises'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
-import { startJanitor } from './janitor.ts'
+import { type JanitorOptions, startJanitor } from './janitor.ts'
 import { JobLog } from './job-log.ts'
 
 test('chores run every minute, and at once after a jump of the clock', async (t) => {
@@ -86,73 +86,61 @@ test('a chore that finds nothing skips rounds, until it finds something', async 
   await stop()
 })
 
-test('without the lease, a node runs only the chores of each node', async (t) => {
+/** A janitor with a common chore, one of each node and `chores`, whose runs are listed. */
+function startStage(
+  t: TestContext,
+  chores: readonly string[],
+  options: Partial<Pick<JanitorOptions, 'lease' | 'mayRun'>> = {},
+) {
   t.mock.timers.enable({ apis: ['setInterval'] })
   let elapsed = 0
   const clock: Clock = { now: () => elapsed, elapsedMs: () => elapsed }
   const runs: string[] = []
-  let isFree = false
+  const names = ['common', 'own', ...chores]
   const stop = startJanitor({
     log: { warn() {} } as unknown as Log,
-    chores: {
-      common: async () => runs.push('common'),
-      own: async () => runs.push('own'),
-    },
+    chores: Object.fromEntries(names.map((name) => [name, async () => runs.push(name)])),
     nodeChores: ['own'],
-    lease: {
-      claim: async () => isFree,
-      async release(at) {
-        runs.push(`release ${at}`)
-      },
-    },
+    lease: { claim: async () => true, async release() {} },
     clock,
     jobs: new JobLog(),
+    ...options,
   })
-  const pass = async () => {
+  const passMinute = async () => {
     for (let step = 0; step < 240; step++) {
       elapsed += 250
       t.mock.timers.tick(250)
       for (let rest = 5; rest > 0; rest--) await immediate()
     }
   }
-  await pass()
+  return { runs, passMinute, stop }
+}
+
+test('without the lease, a node runs only the chores of each node', async (t) => {
+  let isFree = false
+  const lease = {
+    claim: async () => isFree,
+    async release(at: number) {
+      runs.push(`release ${at}`)
+    },
+  }
+  const { runs, passMinute, stop } = startStage(t, [], { lease })
+  await passMinute()
   assert.deepEqual(runs, ['own'])
   isFree = true
-  await pass()
+  await passMinute()
   assert.deepEqual(runs, ['own', 'own', 'common', 'release 175000'])
   await stop()
 })
 
 test('chores run that may run now', async (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] })
-  let elapsed = 0
-  const clock: Clock = { now: () => elapsed, elapsedMs: () => elapsed }
-  const runs: string[] = []
   let isRight = false
-  const stop = startJanitor({
-    log: { warn() {} } as unknown as Log,
-    chores: {
-      common: async () => runs.push('common'),
-      own: async () => runs.push('own'),
-      repair: async () => runs.push('repair'),
-    },
-    nodeChores: ['own'],
-    lease: { claim: async () => true, async release() {} },
-    clock,
-    jobs: new JobLog(),
-    mayRun: (chore) => isRight || chore === 'repair',
-  })
-  const pass = async () => {
-    for (let step = 0; step < 240; step++) {
-      elapsed += 250
-      t.mock.timers.tick(250)
-      for (let rest = 5; rest > 0; rest--) await immediate()
-    }
-  }
-  await pass()
+  const mayRun = (chore: string) => isRight || chore === 'repair'
+  const { runs, passMinute, stop } = startStage(t, ['repair'], { mayRun })
+  await passMinute()
   assert.deepEqual(runs, ['repair'])
   isRight = true
-  await pass()
+  await passMinute()
   assert.deepEqual(runs, ['repair', 'own', 'common', 'repair'])
   await stop()
 })
