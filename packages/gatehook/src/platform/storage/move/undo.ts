@@ -182,34 +182,47 @@ async function listLost(
   tables: readonly ComparedTable[],
 ): Promise<LostChanges[]> {
   const lost: LostChanges[] = []
-  for (const { table, isOfService, isNew } of tables) {
-    if (table.key.length === 0) {
-      // Added after the move, which copies none without a key; or it has lost its key since.
-      const stored = isNew ? 0 : await countRows(source, table)
-      const more = (await countRows(target, table)) - stored
-      const [rows, deleted] = [Math.max(0, more), Math.max(0, -more)]
-      if (more !== 0) lost.push({ table: table.name, rows, deleted })
-      continue
-    }
-    const reader = new TableReader(table)
-    const lineOf = lineReader(table)
-    let rows = 0
-    let storedCount = 0
-    for (let after: ReturnType<TableReader['keyOf']> | undefined; ; ) {
-      const page = await reader.page(target, after)
-      const present = page.rows.filter((row) => !row.includes(MOVED))
-      const keys = present.map((row) => reader.keyOf(row))
-      const stored = isNew ? [] : await reader.rows(source, keys)
-      const lines = new Set(stored.map(lineOf))
-      rows += isOfService
-        ? present.filter((row) => !lines.has(lineOf(row))).length
-        : keys.length - stored.length
-      storedCount += stored.length
-      if (page.next === undefined) break
-      after = page.next
-    }
-    const deleted = isOfService && !isNew ? (await countRows(source, table)) - storedCount : 0
-    if (rows > 0 || deleted > 0) lost.push({ table: table.name, rows, deleted })
+  for (const compared of tables) {
+    const countIn = compared.table.key.length === 0 ? compareCounts : compareRows
+    const changes = await countIn(source, target, compared)
+    if (changes.rows > 0 || changes.deleted > 0) lost.push(changes)
   }
   return lost
+}
+
+/** Of a table added after the move, which copies none without a key, or that has lost its key. */
+async function compareCounts(
+  source: Database,
+  target: Database,
+  { table, isNew }: ComparedTable,
+): Promise<LostChanges> {
+  const stored = isNew ? 0 : await countRows(source, table)
+  const more = (await countRows(target, table)) - stored
+  return { table: table.name, rows: Math.max(0, more), deleted: Math.max(0, -more) }
+}
+
+async function compareRows(
+  source: Database,
+  target: Database,
+  { table, isOfService, isNew }: ComparedTable,
+): Promise<LostChanges> {
+  const reader = new TableReader(table)
+  const lineOf = lineReader(table)
+  let rows = 0
+  let storedCount = 0
+  for (let after: ReturnType<TableReader['keyOf']> | undefined; ; ) {
+    const page = await reader.page(target, after)
+    const present = isOfService ? page.rows : page.rows.filter((row) => !row.includes(MOVED))
+    const keys = present.map((row) => reader.keyOf(row))
+    const stored = isNew ? [] : await reader.rows(source, keys)
+    const lines = new Set(stored.map(lineOf))
+    rows += isOfService
+      ? present.filter((row) => !lines.has(lineOf(row))).length
+      : keys.length - stored.length
+    storedCount += stored.length
+    if (page.next === undefined) break
+    after = page.next
+  }
+  const deleted = isOfService && !isNew ? (await countRows(source, table)) - storedCount : 0
+  return { table: table.name, rows, deleted }
 }
