@@ -3,7 +3,7 @@ import type { MemberSpec, MemberSpecs } from './spec.ts'
 
 /** Returns the names of secret values at any depth, which the request log replaces. */
 export const secretNames = (specs: MemberSpecs): string[] =>
-  Object.entries(specs).flatMap(([name, spec]) => (isListOfSecrets(spec) ? [name] : nested(spec)))
+  Object.entries(specs).flatMap(([name, spec]) => (isWholeSecret(spec) ? [name] : nested(spec)))
 
 const nested = ({ members, items }: MemberSpec): string[] => [
   ...(members ? secretNames(members) : []),
@@ -11,9 +11,9 @@ const nested = ({ members, items }: MemberSpec): string[] => [
 ]
 
 /** Whether a value is secret, or all items of a list are. */
-const isListOfSecrets = ({ isSecret, items }: MemberSpec): boolean =>
-  isSecret === true || (items !== undefined && isListOfSecrets(items))
+const isWholeSecret = ({ isSecret, items }: MemberSpec): boolean =>
+  isSecret === true || (items !== undefined && isWholeSecret(items))
 
 /** Whether a value is secret, or one inside it. */
 export const containsSecret = (spec: MemberSpec): boolean =>
-  isListOfSecrets(spec) || nested(spec).length > 0
+  isWholeSecret(spec) || nested(spec).length > 0
