@@ -1,6 +1,7 @@
 /** A service with a frozen clock, and an operator that changes version calendars. */
 import type { TestContext } from 'node:test'
 import type { Service } from '../../packages/gatehook/src/declare/resources/service.ts'
+import { type Clock, wallClock } from '../../packages/gatehook/src/kernel/clock.ts'
 import { type Caller, eachService, type TestApp } from './service.ts'
 
 export interface FrozenService extends TestApp {
@@ -9,6 +10,12 @@ export interface FrozenService extends TestApp {
   /** `PUT /admin/versions/{v}`. */
   announce(version: string, body: object): ReturnType<Caller['put']>
   readonly operator: Caller
+}
+
+/** A wall clock before every instant that a test sets, whatever the date of the machine is. */
+export const wallClockOfTests: Clock = {
+  now: () => Date.parse('2026-11-30T00:00:00Z'),
+  elapsedMs: () => wallClock.elapsedMs(),
 }
 
 const actor = { kind: 'cli', id: 'test' } as const
@@ -33,6 +40,6 @@ export function eachFrozen(
         operator.put(`/admin/versions/${version}`, calendar)
       await body({ ...service, at, operator, announce }, t)
     },
-    { ...options, env },
+    { ...options, env, clock: wallClockOfTests },
   )
 }

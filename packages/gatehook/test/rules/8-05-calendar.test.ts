@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshUrl } from '../../../../test/rig/databases.ts'
-import { eachFrozen } from '../../../../test/rig/frozen-service.ts'
+import { eachFrozen, wallClockOfTests } from '../../../../test/rig/frozen-service.ts'
 import { eachService, openService } from '../../../../test/rig/service.ts'
 import { users } from '../../service/resources/users.ts'
 import { service } from '../../src/gatehook.ts'
@@ -170,7 +170,8 @@ for (const kind of ['sqlite', 'postgres'] as const) {
 test('an update supports at most two majors', async (t) => {
   const three = declare({ deprecated_at: '2026-07-01' }, { v3: { released: '2026-07-01' } })
   const env = { GATEHOOK_TEST_CLOCK: '1' }
-  const rig = await openService(t, 'sqlite', { service: three, env })
+  const clock = wallClockOfTests
+  const rig = await openService(t, 'sqlite', { service: three, env, clock })
   await rig.app.clock!.set({ now: Date.UTC(2026, 11, 1) }, { kind: 'cli', id: 'test' })
   const operator = rig.as(await rig.key({ scopes: ['admin'], mode: 'live' }))
   const refused = await operator.put('/admin/versions/v1', { deprecated_at: null })
