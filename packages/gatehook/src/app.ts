@@ -52,8 +52,8 @@ import { crossSite } from './identity/access/cross-site.ts'
 import { accessRoutes, protectedRoute } from './identity/access/routes.ts'
 import { findActiveKey } from './identity/access/verification.ts'
 import { createOauth } from './identity/oauth/api.ts'
-import { SettableClock, wallClock } from './kernel/clock.ts'
 import { systemRandom } from './kernel/random.ts'
+import { createClock } from './kernel/steady-clock.ts'
 import { createListeners, DRAIN_LIMIT_MS, leaveBalancers } from './listeners.ts'
 import type { Monitoring } from './operate/monitoring/monitoring.ts'
 import { createNodeAddress, type NodeAddress } from './operate/system/node-address.ts'
@@ -91,11 +91,10 @@ export interface App extends AppParts {
 export async function openApp(options: AppOptions): Promise<App> {
   const { config, log } = options
   const random = options.random ?? systemRandom()
-  const base = options.clock ?? wallClock
+  const clock = createClock(config.testClock, options.clock)
   if (!options.isCommand) configureUpstreams(options.service.definition.upstreams, config.variable)
-  const clock = config.testClock ? new SettableClock(base) : base
   makeDataFolder(config)
-  const { database, ...reads } = await openWithReplicas(options, base)
+  const { database, ...reads } = await openWithReplicas(options, clock)
   const address = createNodeAddress({ config, log })
   try {
     await refuseUnfinishedTarget(database)

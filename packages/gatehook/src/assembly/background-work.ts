@@ -29,7 +29,7 @@ const HELD = 'deliveries, jobs and mail are held until: gatehook restore release
 const RELEASED = 'deliveries, jobs and mail were released'
 
 /** A clock that may be wrong does not hold these. */
-const PURGE_NOTHING: ReadonlySet<string> = new Set(['audit', 'postponed'])
+const PURGE_NOTHING: ReadonlySet<string> = new Set(['audit', 'postponed', 'postponed_jobs'])
 
 const choresOf = (components: readonly Component[]): Chores =>
   Object.assign({}, ...components.map(({ chores }) => chores))

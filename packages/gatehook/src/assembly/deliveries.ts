@@ -29,7 +29,7 @@ export interface DeliveryAssembly {
 
 /** Throws when the file of `GATEHOOK_WEBHOOK_CA` cannot be read. */
 export function assembleDeliveries(
-  { config, db, log, vault, poll, delivers = true, release = '0', onTakenOver }: Foundation,
+  { config, clock, db, log, vault, poll, delivers = true, release = '0', onTakenOver }: Foundation,
   { node, catalog, types, onAttempts, queue }: DeliveryAssembly,
 ): Deliveries & Component {
   const { deliveryRate: rate, webhookCa } = config
@@ -51,6 +51,7 @@ export function assembleDeliveries(
       masterSecrets: readMasterSecrets(config) ?? vault.masterSecrets(),
       secretFile: secretFile(config),
       testClock: config.testClock,
+      doubtedMs: clock.step?.()?.byMs,
       scheduleS: config.webhookScheduleS,
       timeoutMs: config.webhookTimeoutMs,
       allowPrivate: config.webhookAllowPrivate,

@@ -10,6 +10,7 @@ import { isHeld } from '../operate/restore/state.ts'
 import { CHANNEL, JOBS_DUE } from '../outbound/deliveries/wake-up.ts'
 import { jobRoutes } from '../outbound/jobs/routes.ts'
 import type { Transport } from '../outbound/transport/transport.ts'
+import { repairPostponedJobs } from '../platform/jobs/clock-repair.ts'
 import { createJobQueue, type JobQueue } from '../platform/jobs/queue.ts'
 import { purgeJobs } from '../platform/jobs/retention.ts'
 import type { Tx } from '../platform/storage/database.ts'
@@ -84,7 +85,10 @@ export function assembleJobs(
   const recurring = handlers.flatMap(({ name, schedule }) => (schedule ? [name] : []))
   const routes: Component = {
     routes: jobRoutes({ db, clock, random, trail, list, perform, wake: queue.wake }),
-    chores: { jobs: () => purgeJobs(db, clock, recurring, foundation.restore.heldUntil()) },
+    chores: {
+      jobs: () => purgeJobs(db, clock, recurring, foundation.restore.heldUntil()),
+      postponed_jobs: () => repairPostponedJobs(db, clock, handlers),
+    },
   }
   return {
     fetch: transport.guardedFetch,

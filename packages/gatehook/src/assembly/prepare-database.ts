@@ -33,7 +33,7 @@ import { recognizeRestore } from '../operate/restore/recognition.ts'
 import { followRestore, type RestoreFollower } from '../operate/restore/state.ts'
 import { type ClockKeeper, clockKeeper } from '../operate/system/clock.ts'
 import { type ClockDifference, createClockDifference } from '../operate/system/clock-difference.ts'
-import { type ClockSteps, createClockSteps } from '../operate/system/clock-steps.ts'
+import { type ClockSteps, createClockSteps, doubtPause } from '../operate/system/clock-steps.ts'
 import { declareEmittedTypes } from '../outbound/emissions/declared-types.ts'
 import { nodeNameOf } from '../platform/config/environment.ts'
 import type { Database } from '../platform/storage/database.ts'
@@ -98,6 +98,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
     onProgress: ({ number, name }) => log.debug({ number, name }, 'engine migration'),
   })
   if (applied.length > 0) onProgress(describeMigrations(applied))
+  await doubtPause(db, clock)
   await settleSecrets({ db, config, vault, random })
   const changes = await migrateService(db, service, onProgress, {
     defersIndexes: true,
@@ -152,7 +153,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
   await keeper?.follow()
   const publicScope = await defaultScope(db, 'live')
   return {
-    ...watchClock({ db, log, node }),
+    ...watchClock({ db, clock, log, node }),
     service,
     versions,
     keys,
@@ -208,9 +209,10 @@ async function moveSignInNames(db: Database, { resources }: ServiceDefinition): 
 }
 
 /** Watches the clock of the machine: against that of the database, and for steps. */
-function watchClock({ db, log, node }: Pick<BaseFoundation, 'db' | 'log'> & { node: string }) {
-  const clockDifference = createClockDifference({ db, clock: wallClock, log, node })
-  const clockSteps = createClockSteps(wallClock, log)
+function watchClock(deps: Pick<BaseFoundation, 'db' | 'clock' | 'log'> & { node: string }) {
+  const { clock, log } = deps
+  const clockDifference = createClockDifference({ ...deps, clock: wallClock })
+  const clockSteps = createClockSteps(clock, log)
   const mayPurge = () => !clockSteps.isHeld() && !clockDifference.isDoubtful()
   return { clockDifference, clockSteps, mayPurge }
 }

@@ -7,7 +7,24 @@ export interface Clock {
   now(): number
   /** Returns real milliseconds since a fixed instant; monotonic. */
   elapsedMs(): number
+  /** See `SteadyClock`. Default: `now`. */
+  steadyNow?(): number
+  /** A step that may be a mistake; undefined: none. */
+  step?(): ClockStep | undefined
+  /** Counts the time that it is now as a step of `byMs` within the last day. */
+  doubt?(byMs: number): void
 }
+
+/** A step of the machine's clock within the last day. */
+export interface ClockStep {
+  /** Negative: back. */
+  readonly byMs: number
+  /** When it was noticed, in `elapsedMs`. */
+  readonly sinceMs: number
+}
+
+/** Returns the time by which stored promises end: a step of the clock counts after a day. */
+export const steadyNow = (clock: Clock): number => clock.steadyNow?.() ?? clock.now()
 
 /** The setting of a test clock, stored in the database so that every node follows it. */
 export interface ClockSetting {
@@ -37,6 +54,18 @@ export class SettableClock implements Clock {
 
   elapsedMs(): number {
     return this.#base.elapsedMs()
+  }
+
+  steadyNow(): number {
+    return this.#setting.frozenAtMs ?? steadyNow(this.#base) + this.#setting.offsetMs
+  }
+
+  step(): ClockStep | undefined {
+    return this.#base.step?.()
+  }
+
+  doubt(byMs: number): void {
+    this.#base.doubt?.(byMs)
   }
 
   get setting(): ClockSetting {

@@ -1,5 +1,6 @@
 /** §6.5: times are stored in epoch milliseconds; JSON has ISO 8601 with three decimals and `Z`. */
 import assert from 'node:assert/strict'
+import { wallClockOfTests } from '../../../../test/rig/frozen-service.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
@@ -21,7 +22,7 @@ eachService(
     const row = await app.db.get(sql`SELECT created_at FROM orders WHERE id = ${body.id}`)
     assert.equal(row?.created_at, Date.parse('2030-01-02T03:04:05.006Z'))
   },
-  { env: { GATEHOOK_TEST_CLOCK: '1' } },
+  { env: { GATEHOOK_TEST_CLOCK: '1' }, clock: wallClockOfTests },
 )
 
 const days = resource('days', {

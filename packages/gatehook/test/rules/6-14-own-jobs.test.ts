@@ -1,6 +1,7 @@
 /** §6.14: jobs, handlers of events and recurring jobs of own code run at least once. */
 import assert from 'node:assert/strict'
 import { eventually } from '../../../../test/rig/eventually.ts'
+import { wallClockOfTests } from '../../../../test/rig/frozen-service.ts'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { errands, faults } from '../fixtures/errands.ts'
 import { openHook, register } from '../webhooks/hook.ts'
@@ -124,7 +125,7 @@ eachService(
     await admin.post('/admin/clock', { advance_s: 3600 })
     assert.deepEqual((await notesOf(service, 3)).slice(1), ['15:00: 1 orders', '16:00: 1 orders'])
   },
-  OPTIONS,
+  { ...OPTIONS, clock: wallClockOfTests },
 )
 
 eachService(

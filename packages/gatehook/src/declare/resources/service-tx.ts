@@ -4,6 +4,7 @@
  */
 import type { Actor } from '../../history/audit/actor.ts'
 import type { RecordEvent } from '../../history/events/store.ts'
+import { steadyNow } from '../../kernel/clock.ts'
 import { Failure, failures } from '../../kernel/failure.ts'
 import { type Principal, personIdOf } from '../../kernel/principal.ts'
 import { isRowId, type RowId } from '../../kernel/row-id.ts'
@@ -231,7 +232,8 @@ function createEffects(
   sql: Tx,
 ) {
   const { scope } = principal
-  const now = timeOf(sql, catalog.clock)
+  // By the time of the transaction, keys would end with a step of the clock.
+  const now = steadyNow(catalog.clock)
   return {
     async act(resource: AnyResource, id: RowId, name: string, input: AnyRow = {}): Promise<AnyRow> {
       const entry = entryOf(catalog, resource)

@@ -83,7 +83,8 @@ export async function countMailRequest(
 async function lockRecent(tx: Tx, subject: string, nowMs: number): Promise<CountedRequest[]> {
   const row = await tx.get<{ attempts: string }>(lockCounter([subject, nowMs + WINDOW_MS]))
   const requests = JSON.parse(row?.attempts ?? '[]') as CountedRequest[]
-  return requests.filter(([atMs]) => atMs > nowMs - WINDOW_MS)
+  // A request of a clock that was ahead counts no more.
+  return requests.filter(([atMs]) => atMs > nowMs - WINDOW_MS && atMs < nowMs + WINDOW_MS)
 }
 
 /** Returns the 429 of too many requests for mail. */

@@ -111,8 +111,11 @@ const updateAttempts = prepareStatement('UPDATE gh_throttle SET attempts = ? WHE
 const updateReport = prepareStatement('UPDATE gh_throttle SET told_until = ? WHERE subject = ?')
 const deleteCounter = prepareStatement('DELETE FROM gh_throttle WHERE subject = ?')
 
+/** An attempt of a clock that was ahead counts no more. */
 const recentAttempts = (row: CounterRow | undefined, now: number): number[] =>
-  (JSON.parse(row?.attempts ?? '[]') as number[]).filter((at) => at > now - WINDOW_MS)
+  (JSON.parse(row?.attempts ?? '[]') as number[]).filter(
+    (at) => at > now - WINDOW_MS && at < now + WINDOW_MS,
+  )
 
 /** Returns the milliseconds until the next attempt is allowed. */
 const waitMsOf = (attempts: readonly number[], limit: number, now: number): number =>

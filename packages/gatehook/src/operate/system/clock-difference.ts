@@ -28,7 +28,7 @@ export interface ClockDifference {
   /** A warning for `/readyz`, above 2 s. */
   readonly warning: HealthCheck
   readonly metric: Metric
-  /** Whether the clock of this node is wrong, or may be, above 60 s. */
+  /** Whether a clock is wrong, of this node or of the database, by more than 60 s. */
   readonly isDoubtful: () => boolean
   /** Returns how far the node is ahead of the database, at least; 0 if it is behind. */
   readonly leadMs: () => number
@@ -72,7 +72,7 @@ export function createClockDifference(options: ClockDifferenceOptions): ClockDif
     polled: select ? [polledClocks(select)] : [],
     check,
     writeCheck,
-    isDoubtful: () => (check() ?? writeCheck()) !== undefined,
+    isDoubtful: () => Math.abs(reading.differenceMs) > CLOCK_REFUSE_MS,
     warning,
     leadMs: () => Math.max(0, -reading.differenceMs),
     metric: gauge(

@@ -4,7 +4,7 @@
  * `#send` POSTs it, `#finish` frees its slots and `#record` decides on a retry. The result stays in
  * memory until `result-writer.ts` commits it; until then the row is pending on disk.
  */
-import type { Clock } from '../../kernel/clock.ts'
+import { type Clock, steadyNow } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import { isDelivered, type Outcome } from '../transport/attempt.ts'
 import type { AttemptFeed } from './attempt-feed.ts'
@@ -133,7 +133,11 @@ export class Deliverer {
     const registration = endpoint.registration!
     // The delivery may be older than the registration's present scopes (§9.14).
     const isUncovered = registration.covers?.(due.eventType) === false
-    if (isEventPurged(due) || isExpired(due.createdAt, now) || isUncovered) {
+    if (
+      isEventPurged(due) ||
+      isExpired(due.createdAt, steadyNow(this.#deps.clock)) ||
+      isUncovered
+    ) {
       const state = isUncovered ? 'failed' : 'exhausted'
       const { id, attempt } = due
       const { scope } = endpoint

@@ -14,6 +14,7 @@ import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import type { Log } from '../../kernel/log.ts'
 import { systemRandom } from '../../kernel/random.ts'
 import { Vault } from '../../kernel/secret.ts'
+import { createClock, SteadyClock } from '../../kernel/steady-clock.ts'
 import { readSecretFiles } from '../../platform/config/secret-files.ts'
 import { createEnqueue } from '../../platform/jobs/queue.ts'
 import { createRetriedSync, createVaultSync } from '../../platform/secrets/vault-sync.ts'
@@ -48,6 +49,8 @@ export interface EngineSettings {
   /** The file to read again after a rotation of the master secret; undefined: none. */
   readonly secretFile: string | undefined
   readonly testClock: boolean
+  /** The step of the clock that the main thread doubts, in milliseconds. */
+  readonly doubtedMs?: number | undefined
   readonly scheduleS: readonly number[]
   readonly timeoutMs: number
   readonly allowPrivate: boolean
@@ -121,7 +124,9 @@ export async function openEngineHost(
   { log, receivers = {}, onTakenOver }: EngineHostDeps,
 ): Promise<EngineHost> {
   const random = systemRandom()
-  const clock = settings.testClock ? new SettableClock(wallClock) : wallClock
+  const base = new SteadyClock()
+  if (settings.doubtedMs !== undefined) base.doubt(settings.doubtedMs)
+  const clock = createClock(settings.testClock, base)
   const vault = new Vault(settings.masterSecrets, random)
   const db = await openDatabase(settings.database, {
     log,

@@ -52,6 +52,9 @@ const JITTER = 0.2
 
 /** 5 s, 15 s, 45 s, … up to one hour. */
 const retryDelayMs = growing(5_000, 3, 3_600_000)
+const MAIL_RETRY_MAX_MS = 2 * 3_600_000
+/** The longest delay of a retry, of any kind. */
+export const LONGEST_RETRY_MS = MAIL_RETRY_MAX_MS * (1 + JITTER)
 
 const ofService: JobPolicy = {
   lane: 'service',
@@ -73,7 +76,7 @@ const ofMail = {
   failedForMs: 7 * DAY_MS,
   isPersonal: true,
   /** 30 s, 2 min, 8 min, … up to two hours. */
-  retryDelayMs: growing(30_000, 4, 2 * 3_600_000),
+  retryDelayMs: growing(30_000, 4, MAIL_RETRY_MAX_MS),
 } as const
 
 /**

@@ -202,9 +202,13 @@ export const releaseJob = (tx: Tx, { no, heartbeat }: RunningJobRow, error: stri
     WHERE no = ${no} AND heartbeat = ${heartbeat} AND state = 'running'`)
 
 export const findScheduledRun = (from: Reader, schedule: string) =>
-  from.get<{ no: number; input: string }>(
-    sql`SELECT no, input FROM gh_jobs WHERE schedule = ${schedule}`,
+  from.get<{ no: number; input: string; run_at: number }>(
+    sql`SELECT no, input, run_at FROM gh_jobs WHERE schedule = ${schedule}`,
   )
+
+/** Changes when a waiting job runs. */
+export const moveJob = (tx: Tx, no: number, runAt: number) =>
+  tx.run(sql`UPDATE gh_jobs SET run_at = ${runAt} WHERE no = ${no} AND state = 'waiting'`)
 
 /** Changes the due time of a run that has had no attempt. */
 export const rescheduleRun = (tx: Tx, no: number, input: string, runAt: number) =>

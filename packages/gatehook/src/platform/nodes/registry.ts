@@ -73,6 +73,15 @@ export const storeSign = (db: Database, id: string, nowMs: number): Promise<unkn
 export const endNode = (db: Database, id: string, nowMs: number): Promise<unknown> =>
   runAlone(db, sql`UPDATE gh_nodes SET ended_at = ${nowMs}, seen_at = ${nowMs} WHERE id = ${id}`)
 
+/** Returns when a node last reported, by its clock; undefined: never. */
+export async function readLastReport(from: Reader): Promise<number | undefined> {
+  const row = await from.get<{ at: number | null }>(sql`SELECT MAX(seen_at) AS at FROM gh_nodes`)
+  return row?.at ?? undefined
+}
+
+/** A report that lies further ahead is of a clock that was ahead, and of no node that runs. */
+const AHEAD_MS = 60_000
+
 /** Stores that a node of this name did not start, in place of its former failure. */
 export const storeFailedStart = (
   db: Database,
@@ -98,14 +107,19 @@ export const deleteFormerNodes = (db: Database, name: string, nowMs: number): Pr
   runAlone(
     db,
     sql`DELETE FROM gh_nodes WHERE heartbeat IS NULL AND name = ${name}
-      AND (ended_at IS NOT NULL OR seen_at <= ${nowMs - GONE_AFTER_MS})`,
+      AND (ended_at IS NOT NULL OR seen_at <= ${nowMs - GONE_AFTER_MS}
+        OR seen_at > ${nowMs + AHEAD_MS})`,
   )
 
-/** Deletes the nodes that ended more than a day ago, except those that hold customers. */
+/**
+ * Deletes the nodes that ended more than a day ago, except those that hold customers, and those of
+ * a clock that was ahead: one that runs reports again.
+ */
 export const purgeEndedNodes = (db: Database, nowMs: number): Promise<number> =>
   runAlone(
     db,
-    sql`DELETE FROM gh_nodes WHERE heartbeat IS NULL AND seen_at <= ${nowMs - ENDED_STAYS_MS}`,
+    sql`DELETE FROM gh_nodes WHERE heartbeat IS NULL
+      AND (seen_at <= ${nowMs - ENDED_STAYS_MS} OR seen_at > ${nowMs + AHEAD_MS})`,
   )
 
 /** Returns at most 200 nodes that have reported since `sinceMs`, and have not ended. */

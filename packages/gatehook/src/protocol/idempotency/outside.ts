@@ -4,7 +4,7 @@
  * The outcome of a record without a response is unknown once its time has passed.
  */
 import { hash } from 'node:crypto'
-import type { Clock } from '../../kernel/clock.ts'
+import { type Clock, steadyNow } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
@@ -98,7 +98,7 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
     const fingerprint = fingerprintCall(keys.current)
     return db.write(
       async (tx): Promise<Claim> => {
-        const now = clock.now()
+        const now = steadyNow(clock)
         const ids = recordIdsAt(recordHash, now)
         const expiresAt = now + RETENTION_MS
         if (await claimRecord(tx, { scope, ids, fingerprint, expiresAt, now })) {
@@ -134,12 +134,12 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
       const { effect } = result
       if (effect === 'none') return releaseRecord(tx, scope, id)
       if (effect === 'unknown' && options.isRepeatable) {
-        return reopenRecord(tx, scope, id, clock.now() + repeatableMs(options))
+        return reopenRecord(tx, scope, id, steadyNow(clock) + repeatableMs(options))
       }
       const stored = storedOutcomeOf(result)
       const text = writeOutcome({ ...stored, ...rightsOf(call.principal!) })
       const response = vault.encrypt(RESPONSE_PURPOSE, responseRow(scope, id), text)
-      const expiresAt = clock.now() + RETENTION_MS
+      const expiresAt = steadyNow(clock) + RETENTION_MS
       return storeResponse(tx, scope, id, { response, expiresAt, isSecret: false })
     })
 

@@ -3,7 +3,7 @@
  * claimed key, the change and the stored response commit together. A replay returns the stored
  * response (§11.1). The caller must still have its rights when the turn of the change comes.
  */
-import type { Clock } from '../../kernel/clock.ts'
+import { type Clock, steadyNow } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Database, Tx, WriteOptions } from '../../platform/storage/database.ts'
@@ -117,7 +117,7 @@ export function createPerform({ db, clock, vault, pending, recordChange }: Perfo
     const { scope } = call.principal!
     return db.write(async (tx): Promise<ClaimResult> => {
       setRequestOf(tx, call)
-      const now = clock.now()
+      const now = steadyNow(clock)
       const claim = { scope, ids: idsAt(now), fingerprint, expiresAt: now + RETENTION_MS, now }
       const isClaimed = await claimRecord(tx, claim)
       if (!isClaimed) return { record: await requireRecord(tx, claim) }
@@ -159,7 +159,7 @@ export function createPerform({ db, clock, vault, pending, recordChange }: Perfo
       const idsAt = (nowMs: number) => recordIdsAt(hash, nowMs)
       const fingerprint = await readFingerprint(call)
       if (prepare) {
-        const now = clock.now()
+        const now = steadyNow(clock)
         const record = await findRecord(db, call.principal!.scope, idsAt(now), now)
         if (record) return await replay(call, fingerprint, record, options)
         await prepare()

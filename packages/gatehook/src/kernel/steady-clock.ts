@@ -1,0 +1,103 @@
+/**
+ * The machine's clock without its mistakes. A step of ten minutes or more, against the monotonic
+ * clock, is often put right soon, and what it ends does not return (§18.10). `now` follows it after
+ * a minute, `steadyNow` after a day. The time that a suspended machine has slept is no step.
+ */
+import { uptime } from 'node:os'
+import { type Clock, type ClockStep, SettableClock, wallClock } from './clock.ts'
+
+/** Smaller steps, such as those of a leap second or of a slow adjustment, count at once. */
+const STEP_MIN_MS = 600_000
+const HOLD_MS = 60_000
+const DOUBT_MS = 86_400_000
+
+interface PendingStep {
+  readonly offsetMs: number
+  readonly sinceMs: number
+}
+
+/** All times are epoch milliseconds. */
+export class SteadyClock implements Clock {
+  readonly #machine: Clock
+  readonly #uptimeMs: () => number
+  /** The distance of `steadyNow` and of `now` from the monotonic clock. */
+  #steadyMs: number
+  #followedMs: number
+  #step: PendingStep | undefined
+  /** How long the machine has slept. */
+  #sleptMs: number
+
+  /** @param uptimeMs of the machine, with the time that it has slept */
+  constructor(machine: Clock = wallClock, uptimeMs: () => number = () => uptime() * 1000) {
+    this.#machine = machine
+    this.#uptimeMs = uptimeMs
+    const elapsedMs = machine.elapsedMs()
+    this.#steadyMs = machine.now() - elapsedMs
+    this.#followedMs = this.#steadyMs
+    this.#sleptMs = uptimeMs() - elapsedMs
+  }
+
+  elapsedMs(): number {
+    return this.#machine.elapsedMs()
+  }
+
+  now(): number {
+    const elapsedMs = this.#update()
+    return Math.round(elapsedMs + this.#followedMs)
+  }
+
+  steadyNow(): number {
+    const elapsedMs = this.#update()
+    return Math.round(elapsedMs + this.#steadyMs)
+  }
+
+  step(): ClockStep | undefined {
+    this.#update()
+    const step = this.#step
+    return step && { byMs: step.offsetMs - this.#steadyMs, sinceMs: step.sinceMs }
+  }
+
+  doubt(byMs: number): void {
+    const sinceMs = this.#update() - HOLD_MS
+    this.#step = { offsetMs: this.#followedMs, sinceMs }
+    this.#steadyMs = this.#followedMs - byMs
+  }
+
+  /** Reads both clocks; returns the monotonic one. */
+  #update(): number {
+    const elapsedMs = this.#machine.elapsedMs()
+    const offsetMs = this.#machine.now() - elapsedMs
+    if (isNear(offsetMs, this.#steadyMs)) this.#trust(offsetMs)
+    else this.#doubt(offsetMs, elapsedMs)
+    return elapsedMs
+  }
+
+  #trust(offsetMs: number): void {
+    this.#steadyMs = offsetMs
+    this.#followedMs = offsetMs
+    this.#step = undefined
+  }
+
+  #doubt(offsetMs: number, elapsedMs: number): void {
+    if (!this.#step || !isNear(offsetMs, this.#step.offsetMs)) {
+      const sleptMs = this.#uptimeMs() - elapsedMs
+      const sleepMs = sleptMs - this.#sleptMs
+      this.#sleptMs = sleptMs
+      if (isNear(offsetMs, this.#steadyMs + sleepMs)) {
+        this.#trust(offsetMs)
+        return
+      }
+      this.#step = { offsetMs, sinceMs: elapsedMs }
+    }
+    const lastedMs = elapsedMs - this.#step.sinceMs
+    if (lastedMs >= DOUBT_MS) this.#trust(offsetMs)
+    else if (lastedMs >= HOLD_MS) this.#followedMs = offsetMs
+  }
+}
+
+/** Returns the clock of a service; `isSettable`: a test clock. */
+export function createClock(isSettable: boolean, base: Clock = new SteadyClock()): Clock {
+  return isSettable ? new SettableClock(base) : base
+}
+
+const isNear = (aMs: number, bMs: number): boolean => Math.abs(aMs - bMs) < STEP_MIN_MS
