@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import type { Catalog } from '../declare/resources/catalog.ts'
 import { digestDeclaration } from '../declare/resources/declaration-digest.ts'
 import { columnUse } from '../declare/resources/schema-check.ts'
-import { wallClock } from '../kernel/clock.ts'
+import { steadyNow, wallClock } from '../kernel/clock.ts'
 import { startInterval } from '../kernel/interval.ts'
 import type { Monitoring } from '../operate/monitoring/monitoring.ts'
 import {
@@ -116,6 +116,7 @@ function nodeDescriber(
     return {
       ...{ role, since, release, identities, queueAgeMs, inFlight, loop: measureLoop() },
       ...{ options, declaration },
+      doubtedMs: clock.now() - steadyNow(clock) || undefined,
       heap: Math.round(heap.share() * 100) / 100,
       certificateEnd: readCertificateEnd(config.tlsCert ?? undefined),
       secrets: { keyId: vault.keyId, digests: Object.fromEntries(digests) },

@@ -60,7 +60,7 @@ eachMigrated('a group whose connection is lost before the commit runs again', as
   let cut = false
   await writeAll(db, async (tx, name) => {
     await tx.run(put(name))
-    if (cut || !tx.addLater) return
+    if (cut || name === names[0]) return // the first one runs alone
     cut = true
     const text = 'SELECT pg_terminate_backend(pg_backend_pid())'
     await tx.get({ sql: '', text, values: [] })

@@ -16,9 +16,8 @@ export interface ClockSteps {
 
 /** At a start, doubts a clock by which no node has run for more than a day. */
 export async function doubtPause(db: Reader, clock: Clock): Promise<void> {
-  const lastMs = await readLastReport(db)
-  const pauseMs = clock.now() - (lastMs ?? clock.now())
-  if (pauseMs > PAUSE_MS) clock.doubt?.(pauseMs)
+  const pauseMs = clock.now() - (await readLastReport(db))
+  if (pauseMs > PAUSE_MS && pauseMs !== Infinity) clock.doubt?.(pauseMs)
 }
 
 export function createClockSteps(clock: Clock, log: Pick<Log, 'warn'>): ClockSteps {

@@ -73,10 +73,13 @@ export const storeSign = (db: Database, id: string, nowMs: number): Promise<unkn
 export const endNode = (db: Database, id: string, nowMs: number): Promise<unknown> =>
   runAlone(db, sql`UPDATE gh_nodes SET ended_at = ${nowMs}, seen_at = ${nowMs} WHERE id = ${id}`)
 
-/** Returns when a node last reported, by its clock; undefined: never. */
-export async function readLastReport(from: Reader): Promise<number | undefined> {
-  const row = await from.get<{ at: number | null }>(sql`SELECT MAX(seen_at) AS at FROM gh_nodes`)
-  return row?.at ?? undefined
+/** Returns when a node last reported, without a step that it doubts; -Infinity: never. */
+export async function readLastReport(from: Reader): Promise<number> {
+  const rows = await from.all<{ facts: string; seen_at: number }>(
+    sql`SELECT facts, seen_at FROM gh_nodes ORDER BY seen_at DESC LIMIT 200`,
+  )
+  const times = rows.map(({ facts, seen_at }) => seen_at - (JSON.parse(facts).doubtedMs ?? 0))
+  return Math.max(...times)
 }
 
 /** A report that lies further ahead is of a clock that was ahead, and of no node that runs. */

@@ -42,8 +42,11 @@ export interface Tx extends Reader {
   readonly writes: number
   /** See `WriteOptions`. */
   readonly scope?: number | undefined
-  /** Number of rows per counter, so that writers do not queue for one row; 1 on SQLite. */
-  readonly counterSlots: number
+  /**
+   * Returns the row of a counter that this transaction adds to, so that writers do not queue for one
+   * row; always 0 on SQLite. `spread`: differs between writers.
+   */
+  counterSlot(spread: number): number
   /**
    * Like `get`, and locks the row against changes until this transaction ends: FOR UPDATE, which
    * excludes `hold`. `change`: the row will not be deleted, so others may hold it (FOR NO KEY
@@ -58,7 +61,7 @@ export interface Tx extends Reader {
    * fails the transaction, so it must not depend on values that a client can choose.
    */
   runLater(statement: Statement): void
-  /** Writes that commit together have it: `add` stores the sum of a key once, with the commit. */
+  /** PostgreSQL: `add` stores the sum of a key once, with the commit; in own code, at once. */
   addLater?(key: string, difference: number, add: (sum: number) => Statement): void
   /** Inserts one row and returns its generated `id`. The statement has no RETURNING clause. */
   insert(statement: Statement): Promise<number>

@@ -20,7 +20,7 @@ import {
 import { IDLE_IN_TRANSACTION_MS } from './postgres-hosts.ts'
 import { StatementQueue } from './postgres-queue.ts'
 import type { Sessions } from './postgres-session.ts'
-import { type GroupSums, type PostgresDdl, PostgresTx } from './postgres-tx.ts'
+import { PendingSums, type PostgresDdl, PostgresTx } from './postgres-tx.ts'
 import {
   rejectWhenIdle,
   runAfterCommit,
@@ -179,13 +179,15 @@ export async function runTransaction<T>(
     queue.limitLocks()
     // Citus reads the horizon on the server of a scope, which has no locks of the coordinator.
     if (deps.referenceTables.size === 0) queue.addMark(mode.scope)
-    const run = () =>
-      guard.run(transaction, () => change(new PostgresTx(queue, transaction, deps.referenceTables)))
+    const sums = mode.endsWhenIdle ? undefined : new PendingSums()
+    const tx = new PostgresTx(queue, transaction, deps.referenceTables, sums)
+    const run = () => guard.run(transaction, () => change(tx))
     const runOwnCode = () => rejectWhenIdle(transaction, run)
     const keepAlive = () => {
       if (isBegun || queue.hasSent(0)) queue.keepAlive()
     }
     result = await (mode.endsWhenIdle ? repeatWhile(runOwnCode, keepAlive) : run())
+    for (const statement of sums?.statements() ?? []) tx.runLater(statement)
     transaction.end()
     if (hasNewViolation()) throw new StaleSnapshotError()
     if (!mode.isReadOnly) await queue.commit()
@@ -231,13 +233,12 @@ export async function runGroup(
   }
   try {
     return await runTransaction(deps, mode, async (tx) => {
-      const sums: GroupSums = new Map()
       const members = changes.map((write) => ({
         ...write,
         transaction: new Transaction(write.scope),
       }))
       const run = ({ change, inContext, transaction }: (typeof members)[number]) =>
-        inContext(() => deps.guard.run(transaction, () => change(tx.member(transaction, sums))))
+        inContext(() => deps.guard.run(transaction, () => change(tx.member(transaction))))
       const results = await Promise.allSettled(members.map(run))
       for (const { transaction } of members) transaction.isOpen = false
       const values = results.map((result) => {
@@ -248,7 +249,6 @@ export async function runGroup(
         transaction.end()
         for (const action of transaction.afterCommit) tx.afterCommit(() => inContext(action))
       }
-      for (const { sum, add } of sums.values()) tx.runLater(add(sum))
       isCommitting = true
       return values
     })

@@ -21,13 +21,39 @@ const ROW_LOCKS = {
 /** Writers of one total wait for each other only if they use the same row. */
 const COUNTER_SLOTS = 16
 
+/** Sums that wait for the commit, by their key, each with the statement that stores it. */
+export class PendingSums {
+  #entries = new Map<string, { readonly sum: number; readonly add: (sum: number) => Statement }>()
+
+  add(key: string, difference: number, add: (sum: number) => Statement): void {
+    const former = this.#entries.get(key)
+    this.#entries.set(key, { add, ...former, sum: (former?.sum ?? 0) + difference })
+  }
+
+  /** Returns the statements in the order of their keys: transactions lock rows in one order. */
+  statements(): readonly Statement[] {
+    const entries = [...this.#entries].sort(([a], [b]) => (a < b ? -1 : 1))
+    return entries.filter(([, { sum }]) => sum !== 0).map(([, { sum, add }]) => add(sum))
+  }
+
+  /** Returns the function that restores the sums of now. */
+  mark(): () => void {
+    const entries = new Map(this.#entries)
+    return () => {
+      this.#entries = entries
+    }
+  }
+}
+
 export class PostgresTx implements Tx {
   readonly hasRoundTrips = true
   readonly scope: number | undefined
-  readonly counterSlots = COUNTER_SLOTS
   readonly #referenceTables: ReadonlySet<string>
   readonly #queue: StatementQueue
   readonly #transaction: Transaction
+  /** Undefined in a transaction that reads what it has written: own code. */
+  readonly #sums: PendingSums | undefined
+  #counterSlot: number | undefined
   /** The number of savepoints around the current statement. */
   #depth = 0
 
@@ -35,11 +61,27 @@ export class PostgresTx implements Tx {
     queue: StatementQueue,
     transaction: Transaction,
     referenceTables: ReadonlySet<string>,
+    sums?: PendingSums,
   ) {
     this.#referenceTables = referenceTables
     this.#queue = queue
     this.#transaction = transaction
+    this.#sums = sums
     this.scope = transaction.scope
+  }
+
+  /**
+   * Own code locks its slot early, and for long: it has slots of its own. A transaction has one, so
+   * that no two wait for each other.
+   */
+  counterSlot(spread: number): number {
+    this.#counterSlot ??= (spread % COUNTER_SLOTS) + (this.#sums ? 0 : COUNTER_SLOTS)
+    return this.#counterSlot
+  }
+
+  addLater(key: string, difference: number, add: (sum: number) => Statement): void {
+    if (this.#sums) this.#sums.add(key, difference, add)
+    else this.runLater(add(difference))
   }
 
   get writes(): number {
@@ -96,10 +138,12 @@ export class PostgresTx implements Tx {
     const position = queue.position
     // The release of an inner savepoint may be discarded before it is sent: names must differ.
     const name = `attempt_${++this.#depth}`
+    const restoreSums = this.#sums?.mark()
     const savepoint = {
       set: () => queue.addCommand(`SAVEPOINT ${name}`),
       release: () => queue.addCommand(`RELEASE SAVEPOINT ${name}`),
       rollBack: async () => {
+        restoreSums?.()
         if (!queue.hasSent(position)) return queue.discardFrom(position)
         await queue.reset()
         await queue.query(`ROLLBACK TO SAVEPOINT ${name}; RELEASE SAVEPOINT ${name}`)
@@ -131,8 +175,8 @@ export class PostgresTx implements Tx {
   }
 
   /** Returns a handle of the same transaction for one of several writes that commit together. */
-  member(transaction: Transaction, sums: GroupSums): Tx {
-    return new GroupedTx(this.#queue, transaction, this.#referenceTables, sums)
+  member(transaction: Transaction): Tx {
+    return new GroupedTx(this.#queue, transaction, this.#referenceTables, this.#sums)
   }
 
   async #perform(statement: Statement, shape: ResultShape = {}): Promise<pg.QueryResult> {
@@ -160,32 +204,11 @@ export class PostgresTx implements Tx {
   }
 }
 
-/** GroupSums of a group by their key, each with the statement that adds it to a stored one. */
-export type GroupSums = Map<string, { sum: number; readonly add: (sum: number) => Statement }>
-
 /**
  * The handle of one of several writes that commit together. Their statements interleave, so a lock
  * of one excludes no other one, and a savepoint would contain the statements of others.
  */
 class GroupedTx extends PostgresTx {
-  readonly #sums: GroupSums
-
-  constructor(
-    queue: StatementQueue,
-    transaction: Transaction,
-    referenceTables: ReadonlySet<string>,
-    sums: GroupSums,
-  ) {
-    super(queue, transaction, referenceTables)
-    this.#sums = sums
-  }
-
-  addLater(key: string, difference: number, add: (sum: number) => Statement): void {
-    const entry = this.#sums.get(key)
-    if (entry) entry.sum += difference
-    else this.#sums.set(key, { sum: difference, add })
-  }
-
   override lock(): Promise<never> {
     return refuseInGroup()
   }

@@ -77,7 +77,7 @@ function recordingDatabase(db: Database, tx: Tx, ddl: RunDdl, statements: string
 }
 
 const recordRuns = (tx: Tx, statements: string[]): Tx => ({
-  counterSlots: tx.counterSlots,
+  counterSlot: (spread) => tx.counterSlot(spread),
   get writes() {
     return tx.writes
   },

@@ -20,7 +20,7 @@ import {
 
 export class SqliteTx implements Tx {
   readonly scope: number | undefined
-  readonly counterSlots = 1
+  counterSlot = () => 0
   readonly #connection: Connection
   readonly #transaction: Transaction
   readonly #uniques: (table: string) => UniqueIndex[]

@@ -28,15 +28,15 @@ export function addToTotal(
   spread: RowId,
   difference: number,
 ): void {
-  const slot = slotOf(spread, tx.counterSlots)
+  const slot = tx.counterSlot(numberOf(spread))
   const add = (sum: number) => change([scope, collection, slot, sum])
   if (tx.addLater) tx.addLater(`${scope} ${collection}`, difference, add)
   else tx.runLater(add(difference))
 }
 
 /** The last characters of a text are random; their codes are. */
-const slotOf = (spread: RowId, slots: number): number =>
-  (typeof spread === 'number' ? spread : spread.charCodeAt(spread.length - 1)) % slots
+const numberOf = (spread: RowId): number =>
+  typeof spread === 'number' ? spread : spread.charCodeAt(spread.length - 1)
 
 export async function readTotal(
   reader: Reader,
