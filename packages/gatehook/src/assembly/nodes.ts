@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import type { Catalog } from '../declare/resources/catalog.ts'
 import { digestDeclaration } from '../declare/resources/declaration-digest.ts'
 import { columnUse } from '../declare/resources/schema-check.ts'
-import { steadyNow, wallClock } from '../kernel/clock.ts'
+import { type Clock, steadyNow, wallClock } from '../kernel/clock.ts'
 import { startInterval } from '../kernel/interval.ts'
 import type { Monitoring } from '../operate/monitoring/monitoring.ts'
 import {
@@ -91,6 +91,12 @@ export function assembleNodes(foundation: Foundation, assembly: NodesAssembly): 
 
 const DIGEST_CHARACTERS = 12
 
+/** Returns the step that the clock doubts and follows all the same; undefined: none. */
+function followedStepMs(clock: Clock): number | undefined {
+  const aheadMs = clock.now() - steadyNow(clock)
+  return Math.abs(aheadMs) > 1_000 ? aheadMs : undefined
+}
+
 /** Returns the function that describes this node; `isFresh`: by the present state of its checks. */
 function nodeDescriber(
   { config, vault, clock, log, serves = true, delivers = true, release = 'unknown' }: Foundation,
@@ -116,7 +122,7 @@ function nodeDescriber(
     return {
       ...{ role, since, release, identities, queueAgeMs, inFlight, loop: measureLoop() },
       ...{ options, declaration },
-      doubtedMs: clock.now() - steadyNow(clock) || undefined,
+      doubtedMs: followedStepMs(clock),
       heap: Math.round(heap.share() * 100) / 100,
       certificateEnd: readCertificateEnd(config.tlsCert ?? undefined),
       secrets: { keyId: vault.keyId, digests: Object.fromEntries(digests) },

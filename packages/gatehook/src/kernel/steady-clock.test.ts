@@ -87,3 +87,29 @@ test('a doubted start counts at once, and ends nothing for a day', () => {
   assert.deepEqual(ahead(), [-40 * DAY_MS, -40 * DAY_MS], 'the clock is set right')
   assert.equal(clock.step(), undefined)
 })
+
+test('the clock of a server decides a step at once, for as long as it says so', () => {
+  const { clock, ahead, pass, set } = stage()
+  clock.judge(40 * DAY_MS)
+  assert.deepEqual(ahead(), [0, 0], 'without a step there is nothing to decide')
+  set(40 * DAY_MS)
+  for (let n = 0; n < 10; n++) {
+    clock.judge(-2_000)
+    assert.deepEqual(ahead(), [0, 0])
+    pass(MINUTE_MS - 1)
+  }
+  pass(1)
+  assert.deepEqual(ahead(), [40 * DAY_MS, 0], 'the server gave no answer for a minute')
+  clock.judge(-40 * DAY_MS)
+  assert.deepEqual(ahead(), [0, 0])
+  clock.judge(40 * DAY_MS - 2_000)
+  assert.deepEqual(ahead(), [40 * DAY_MS, 40 * DAY_MS], 'the step was right')
+  assert.equal(clock.step(), undefined)
+})
+
+test('a pause that the clock of a server confirms is not doubted', () => {
+  const { clock, ahead } = stage()
+  clock.doubt(3 * DAY_MS)
+  clock.judge(1_000)
+  assert.deepEqual(ahead(), [0, 0])
+})

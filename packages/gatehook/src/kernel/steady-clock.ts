@@ -1,7 +1,8 @@
 /**
  * The machine's clock without its mistakes. A step of ten minutes or more, against the monotonic
  * clock, is often put right soon, and what it ends does not return (§18.10). `now` follows it after
- * a minute, `steadyNow` after a day. The time that a suspended machine has slept is no step.
+ * a minute, `steadyNow` after a day; the clock of a server decides at once. The time that a
+ * suspended machine has slept is no step.
  */
 import { uptime } from 'node:os'
 import { type Clock, type ClockStep, SettableClock, wallClock } from './clock.ts'
@@ -11,9 +12,14 @@ const STEP_MIN_MS = 600_000
 const HOLD_MS = 60_000
 const DOUBT_MS = 86_400_000
 
+/** Clocks that differ by less agree. */
+const AGREES_MS = 60_000
+
 interface PendingStep {
   readonly offsetMs: number
   readonly sinceMs: number
+  /** When `now` follows it. */
+  followMs: number
 }
 
 /** All times are epoch milliseconds. */
@@ -58,9 +64,24 @@ export class SteadyClock implements Clock {
   }
 
   doubt(byMs: number): void {
-    const sinceMs = this.#update() - HOLD_MS
-    this.#step = { offsetMs: this.#followedMs, sinceMs }
+    const nowMs = this.#update()
+    this.#step = { offsetMs: this.#followedMs, sinceMs: nowMs, followMs: nowMs }
     this.#steadyMs = this.#followedMs - byMs
+  }
+
+  /**
+   * Decides a step by another clock: the step is right, or does not count as long as that clock says
+   * so. `aheadMs`: how far that clock is ahead of `now`.
+   */
+  judge(aheadMs: number): void {
+    const nowMs = this.#update()
+    if (!this.#step) return
+    const otherMs = this.#followedMs + aheadMs
+    if (Math.abs(otherMs - this.#step.offsetMs) < AGREES_MS) this.#trust(this.#step.offsetMs)
+    else if (Math.abs(otherMs - this.#steadyMs) < AGREES_MS) {
+      this.#followedMs = this.#steadyMs
+      this.#step.followMs = nowMs + HOLD_MS
+    }
   }
 
   /** Reads both clocks; returns the monotonic one. */
@@ -87,11 +108,11 @@ export class SteadyClock implements Clock {
         this.#trust(offsetMs)
         return
       }
-      this.#step = { offsetMs, sinceMs: elapsedMs }
+      this.#step = { offsetMs, sinceMs: elapsedMs, followMs: elapsedMs + HOLD_MS }
     }
-    const lastedMs = elapsedMs - this.#step.sinceMs
-    if (lastedMs >= DOUBT_MS) this.#trust(offsetMs)
-    else if (lastedMs >= HOLD_MS) this.#followedMs = offsetMs
+    if (elapsedMs < this.#step.followMs) return
+    if (elapsedMs >= this.#step.sinceMs + DOUBT_MS) this.#trust(offsetMs)
+    else this.#followedMs = offsetMs
   }
 }
 

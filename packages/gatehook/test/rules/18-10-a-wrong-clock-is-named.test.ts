@@ -8,7 +8,14 @@ import { eachMigrated, quietLog } from '../../../../test/rig/databases.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import type { Log } from '../../src/kernel/log.ts'
 import { createClockDifference } from '../../src/operate/system/clock-difference.ts'
-import { endNode, type RunningNode, storeNode } from '../../src/platform/nodes/registry.ts'
+import {
+  deleteFormerNodes,
+  endNode,
+  listRunningNodes,
+  purgeEndedNodes,
+  type RunningNode,
+  storeNode,
+} from '../../src/platform/nodes/registry.ts'
 import { checkClock, describeClocks, readClocks } from '../../src/platform/nodes/server-clock.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { sql } from '../../src/platform/storage/sql.ts'
@@ -145,3 +152,14 @@ for (const [title, aheadMs, reports, sentence] of [
     assert.match(describeAt(aheadMs, reports), sentence)
   })
 }
+
+eachMigrated('a node that was killed while its clock was ahead counts as gone', async (db) => {
+  await report(db, 'api-2', 40 * 86_400_000)
+  await report(db, 'api-3', 0)
+  const now = wallClock.now()
+  const names = (await listRunningNodes(db, now)).map(({ name }) => name)
+  assert.deepEqual(names, ['api-3'], 'for commands')
+  assert.equal(await deleteFormerNodes(db, 'api-2', now), 1, 'for a node of its name')
+  await report(db, 'api-2', 40 * 86_400_000)
+  assert.equal(await purgeEndedNodes(db, now), 1, 'without one')
+})

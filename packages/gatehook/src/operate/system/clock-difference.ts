@@ -6,6 +6,7 @@
  */
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
+import { SteadyClock } from '../../kernel/steady-clock.ts'
 import {
   CLOCK_REFUSE_MS,
   describeClocks,
@@ -36,7 +37,7 @@ export interface ClockDifference {
 
 interface ClockDifferenceOptions {
   readonly db: Pick<Database, 'name'>
-  /** The clock of the machine. */
+  /** The clock of the service, whose steps the database's decides. */
   readonly clock: Clock
   readonly log: Log
   /** The name of this node. */
@@ -64,6 +65,7 @@ export function createClockDifference(options: ClockDifferenceOptions): ClockDif
       reading = readClocks(value, { sentMs, receivedMs: clock.now() })
       const sentence = warning()
       const { differenceMs } = reading
+      if (clock instanceof SteadyClock) clock.judge(differenceMs)
       if (sentence && !hasWarned) log.warn({ clock_difference_ms: differenceMs }, sentence)
       hasWarned = sentence !== undefined
     },

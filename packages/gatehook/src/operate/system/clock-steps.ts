@@ -2,7 +2,8 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import { readLastReport } from '../../platform/nodes/registry.ts'
-import type { Reader } from '../../platform/storage/database.ts'
+import type { Database } from '../../platform/storage/database.ts'
+import { isInstalled } from '../../platform/storage/settings.ts'
 import type { HealthCheck } from './health.ts'
 
 /** After a shorter pause, nothing that a running service has promised ends too early. */
@@ -14,10 +15,11 @@ export interface ClockSteps {
   readonly warning: HealthCheck
 }
 
-/** At a start, doubts a clock by which no node has run for more than a day. */
-export async function doubtPause(db: Reader, clock: Clock): Promise<void> {
+/** At a start, doubts a clock that is more than a day beside the last report of any node. */
+export async function doubtPause(db: Database, clock: Clock): Promise<void> {
+  if (!(await isInstalled(db))) return
   const pauseMs = clock.now() - (await readLastReport(db))
-  if (pauseMs > PAUSE_MS && pauseMs !== Infinity) clock.doubt?.(pauseMs)
+  if (Math.abs(pauseMs) > PAUSE_MS && pauseMs !== Infinity) clock.doubt?.(pauseMs)
 }
 
 export function createClockSteps(clock: Clock, log: Pick<Log, 'warn'>): ClockSteps {

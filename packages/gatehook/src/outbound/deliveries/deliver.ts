@@ -4,7 +4,7 @@
  * `#send` POSTs it, `#finish` frees its slots and `#record` decides on a retry. The result stays in
  * memory until `result-writer.ts` commits it; until then the row is pending on disk.
  */
-import { type Clock, steadyNow } from '../../kernel/clock.ts'
+import { type Clock, earliestNow } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import { isDelivered, type Outcome } from '../transport/attempt.ts'
 import type { AttemptFeed } from './attempt-feed.ts'
@@ -135,7 +135,7 @@ export class Deliverer {
     const isUncovered = registration.covers?.(due.eventType) === false
     if (
       isEventPurged(due) ||
-      isExpired(due.createdAt, steadyNow(this.#deps.clock)) ||
+      isExpired(due.createdAt, earliestNow(this.#deps.clock)) ||
       isUncovered
     ) {
       const state = isUncovered ? 'failed' : 'exhausted'

@@ -11,12 +11,14 @@ import { createRecorder } from '../../history/events/store.ts'
 import type { DeclaredObjects } from '../../history/events/stored-objects.ts'
 import { SettableClock, wallClock } from '../../kernel/clock.ts'
 import type { DatabaseTarget } from '../../kernel/database-target.ts'
+import { startInterval } from '../../kernel/interval.ts'
 import type { Log } from '../../kernel/log.ts'
 import { systemRandom } from '../../kernel/random.ts'
 import { Vault } from '../../kernel/secret.ts'
 import { createClock, SteadyClock } from '../../kernel/steady-clock.ts'
 import { readSecretFiles } from '../../platform/config/secret-files.ts'
 import { createEnqueue } from '../../platform/jobs/queue.ts'
+import { judgeStep } from '../../platform/nodes/server-clock.ts'
 import { createRetriedSync, createVaultSync } from '../../platform/secrets/vault-sync.ts'
 import { clockFollower, followClock } from '../../platform/storage/clock-setting.ts'
 import { openDatabase } from '../../platform/storage/open.ts'
@@ -92,6 +94,8 @@ const CONNECTIONS = 4
  * yet synced are lost, and their deliveries are resent.
  */
 const SYNC_AFTER_MS = 10
+/** Between two looks for a step of the machine's clock. */
+const JUDGE_MS = 5_000
 
 /**
  * Longest time between two looks for due work while none is due, on a node that other nodes notify
@@ -143,6 +147,12 @@ export async function openEngineHost(
   const stopClock = testClock ? followClock(testClock, log) : async () => {}
   const readSecrets = () =>
     (settings.secretFile && readSecretFiles(settings.secretFile)) || settings.masterSecrets
+  const stopJudging = startInterval({
+    intervalMs: JUDGE_MS,
+    log,
+    run: () => judgeStep(db, base),
+    failure: 'the clock of the database could not be read',
+  })
   const syncVault = createVaultSync({ db, clock, vault, readSecrets })
   const secretSync = createRetriedSync(syncVault, log)
   if (!(await syncVault())) secretSync.request()
@@ -199,7 +209,7 @@ export async function openEngineHost(
     figures: () => engine.figures(),
     takeAttempts: () => engine.takeAttempts(),
     async stop(limitMs) {
-      await stopListening()
+      await Promise.all([stopListening(), stopJudging()])
       const timer = setTimeout(transport.close, limitMs) // aborts the attempts still in flight
       await loop.stop()
       clearTimeout(timer)

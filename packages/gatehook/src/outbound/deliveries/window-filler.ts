@@ -3,7 +3,7 @@
  * applies the registration that the store returns. Sends nothing.
  */
 import { BoundedMap } from '../../kernel/bounded-map.ts'
-import { type Clock, steadyNow } from '../../kernel/clock.ts'
+import { type Clock, earliestNow } from '../../kernel/clock.ts'
 import { customerNoOf, type Scope } from '../../kernel/principal.ts'
 import type { DeliveryRate } from './delivery-rate.ts'
 import { DueScan } from './due-scan.ts'
@@ -317,7 +317,7 @@ export class WindowFiller {
       Math.abs(at - this.#checked.at) >= FAILING_CHECK_MS ||
       atMs - this.#checked.atMs >= FAILING_CHECK_MS
     if (!isDue) return
-    for (const no of await store.listFailing(steadyNow(clock)))
+    for (const no of await store.listFailing(earliestNow(clock)))
       await store.disableRegistration(no, 'failing')
     this.#backlogsAfter = await store.beginBacklogs(at, this.#backlogsAfter)
     this.#checked = { at, atMs }

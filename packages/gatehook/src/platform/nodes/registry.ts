@@ -125,10 +125,15 @@ export const purgeEndedNodes = (db: Database, nowMs: number): Promise<number> =>
       AND (seen_at <= ${nowMs - ENDED_STAYS_MS} OR seen_at > ${nowMs + AHEAD_MS})`,
   )
 
-/** Returns at most 200 nodes that have reported since `sinceMs`, and have not ended. */
-export async function listNodes(from: Reader, sinceMs: number): Promise<RunningNode[]> {
+/** Returns at most 200 nodes that have reported between two instants, and have not ended. */
+export async function listNodes(
+  from: Reader,
+  sinceMs: number,
+  untilMs = Number.MAX_SAFE_INTEGER,
+): Promise<RunningNode[]> {
   const rows = await from.all(sql`SELECT id, name, slot, facts, columns, key_ids, seen_at
-    FROM gh_nodes WHERE ended_at IS NULL AND seen_at > ${sinceMs} ORDER BY id LIMIT 200`)
+    FROM gh_nodes WHERE ended_at IS NULL AND seen_at > ${sinceMs} AND seen_at <= ${untilMs}
+    ORDER BY id LIMIT 200`)
   return rows.map(({ key_ids, seen_at, columns, ...row }) => ({
     ...(row as Pick<RunningNode, 'id' | 'name' | 'slot' | 'facts'>),
     columns: JSON.parse(columns),
@@ -139,7 +144,7 @@ export async function listNodes(from: Reader, sinceMs: number): Promise<RunningN
 
 /** Returns the nodes that have not ended. */
 export const listRunningNodes = (from: Reader, nowMs: number): Promise<RunningNode[]> =>
-  listNodes(from, nowMs - GONE_AFTER_MS)
+  listNodes(from, nowMs - GONE_AFTER_MS, nowMs + AHEAD_MS)
 
 /** Returns at most 200 nodes that ended, or reported last, between two instants; newest first. */
 export async function listFormerNodes(
@@ -159,10 +164,13 @@ export async function listFormerNodes(
   }))
 }
 
-/** SQL of PostgreSQL for when other nodes reported last, each by its own clock: a JSON array. */
+/**
+ * SQL of PostgreSQL for when other nodes reported last, each by its own clock: a JSON array. A node
+ * of the same name that was killed while its clock was ahead hides no later one.
+ */
 export const lastReportsOf = (name: string): Sql =>
-  sql`(SELECT json_agg(at) FROM (SELECT MAX(seen_at) AS at FROM gh_nodes
-    WHERE ended_at IS NULL AND name <> ${name} GROUP BY name LIMIT 200) AS latest)`
+  sql`(SELECT json_agg(at) FROM (SELECT seen_at AS at FROM gh_nodes
+    WHERE ended_at IS NULL AND name <> ${name} ORDER BY seen_at DESC LIMIT 200) AS latest)`
 
 export const namesOf = (nodes: readonly Pick<RunningNode, 'name'>[]): string =>
   [...new Set(nodes.map(({ name }) => name))].sort().join(', ')

@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
+import type { SteadyClock } from '../../kernel/steady-clock.ts'
 import { type Database, StorageWaitError, type Value } from '../storage/database.ts'
 import { serverClockOf } from '../storage/server-check.ts'
 import { isInstalled } from '../storage/settings.ts'
@@ -86,6 +87,15 @@ function clockDifferenceOf(
   const databaseMs = Math.round(databaseNow)
   if (databaseMs > receivedMs) return databaseMs - receivedMs
   return Math.min(0, databaseMs - sentMs)
+}
+
+/** Lets the clock of the database decide a step of the machine's, on PostgreSQL. */
+export async function judgeStep(db: Database, clock: SteadyClock): Promise<void> {
+  const now = clock.step() && serverClockOf(db)
+  if (!now) return
+  const sentMs = clock.now()
+  const [row] = await db.arrays(sql`SELECT ${clocksSql(now, raw('NULL::json'))}`)
+  clock.judge(readClocks(row![0]!, { sentMs, receivedMs: clock.now() }).differenceMs)
 }
 
 const CURE = 'for example with chrony.'
