@@ -1,5 +1,6 @@
 /** The rows of the table of alerts. `alerts.ts` explains the columns. */
 import type { Alert } from './alerts.ts'
+import { databaseAlerts } from './database-alert-rows.ts'
 import { machineAlerts } from './machine-alert-rows.ts'
 
 const A = 'job="gatehook",instance="a"'
@@ -377,5 +378,6 @@ export const alerts: readonly Alert[] = [
       },
     ],
   },
+  ...databaseAlerts,
   ...machineAlerts,
 ]

@@ -31,7 +31,7 @@ import { createPasswordHashes } from '../operate/system/password-hashes.ts'
 import { primaryMetrics } from '../operate/system/primary-metrics.ts'
 import { createReadiness, type Readiness } from '../operate/system/readiness.ts'
 import { readinessMetrics } from '../operate/system/readiness-metrics.ts'
-import { createReplicationSlots } from '../operate/system/replication-slots.ts'
+import { createRetainedWal } from '../operate/system/retained-wal.ts'
 import { createRoundTrip } from '../operate/system/round-trip.ts'
 import { createTlsFileCheck } from '../operate/system/tls-files.ts'
 import { tlsFilesOf } from '../platform/config/config.ts'
@@ -104,7 +104,7 @@ export function assembleReadiness(
   const fullServer = createFullServer({ db, clock, log })
   const roundTrip = createRoundTrip({ db, clock })
   const commitTime = createCommitTime(db, roundTrip.shortestMs)
-  const slots = createReplicationSlots(db)
+  const wal = createRetainedWal(db)
   const logOutput = createLogOutput(outputState)
   const passwords = createPasswordHashes(hashPace)
   const openFiles = createOpenFileCheck({ clock, log })
@@ -124,7 +124,7 @@ export function assembleReadiness(
     inodes: inodes.warning,
     hot_rows: hotRows.warning,
     commits: commitTime.warning,
-    replication_slots: slots.warning,
+    ...wal.warnings,
   }
   const read = {
     database: databaseCheck(db),
@@ -139,7 +139,7 @@ export function assembleReadiness(
     write_clock: clockDifference.writeCheck,
     primary,
     durability: durability.check,
-    ...writeChecks(db, clock, slots.describe),
+    ...writeChecks(db, clock, wal.describe),
     master_secret: secrets.check,
   }
   const readiness = createReadiness({
@@ -170,15 +170,15 @@ export function assembleReadiness(
       roundTrip,
       hotRows,
       commitTime,
-      slots,
+      wal,
     ].flatMap(({ polled }) => polled),
     metrics: [
       clockDifference.metric,
       ...primaryMetrics(primaryFault, db),
       durability.metric,
-      ...[lockHolders, fullServer, roundTrip, commitTime, slots].map(({ metric }) => metric),
+      ...[lockHolders, fullServer, roundTrip, commitTime].map(({ metric }) => metric),
       unawaitedMetric,
-      ...[tlsFiles, logOutput, passwords, openFiles, inodes].flatMap(({ metrics }) => metrics),
+      ...[tlsFiles, logOutput, passwords, openFiles, inodes, wal].flatMap(({ metrics }) => metrics),
       ...readinessMetrics(readiness),
     ],
   }
