@@ -177,7 +177,7 @@ export async function prepareDatabase(foundation: BaseFoundation): Promise<Prepa
   }
 }
 
-/** Returns the indexes of the engine that PostgreSQL has lost, which are not unique. */
+/** Returns the indexes of the engine that the database has lost, which are not unique. */
 async function listLostIndexes(db: Database) {
   const expected = listEngineIndexes(db.dialect)
   if (expected.length === 0) return []

@@ -1,9 +1,10 @@
-/** §18.8: a start, and `gatehook migrate`, create the indexes that PostgreSQL has lost. */
+/** §18.8: a start, and `gatehook migrate`, create the indexes that the database has lost. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { migratedUrl } from '../../../../test/rig/databases.ts'
 import { asAdmin, queryAsAdmin } from '../../../../test/rig/postgres.ts'
-import { openService } from '../../../../test/rig/service.ts'
+import { openService, type TestApp } from '../../../../test/rig/service.ts'
+import { adminOf } from '../monitoring/admin.ts'
 
 /** Valid indexes that are not unique, with the tables and columns that they have. */
 const READ = `SELECT indrelid::regclass::text AS "table",
@@ -44,4 +45,51 @@ test('all indexes that are not unique return, also on partitions', async (t) => 
     (await second.post('/api/v2/users', { name: 'A', email: 'a@b.example' })).status,
     201,
   )
+})
+
+/** The indexes of a file that are not unique, and the statements that create them. */
+const LIST = `SELECT i.name, s.sql FROM sqlite_schema t, pragma_index_list(t.name) i
+  JOIN sqlite_schema s ON s.name = i.name
+  WHERE t.type = 'table' AND i.origin = 'c' AND NOT i."unique" ORDER BY 1`
+const listPlain = ({ app }: TestApp) => app.db.arrays({ sql: LIST, text: '', values: [] })
+const warningsOf = async ({ as }: TestApp) =>
+  (await as(undefined).get('/readyz')).body.warnings ?? []
+
+test('all indexes of a SQLite file that are not unique are named, and return', async (t) => {
+  const url = await migratedUrl(t, 'sqlite')
+  const first = await openService(t, 'sqlite', { url })
+  assert.deepEqual(await warningsOf(first), [])
+  const before = await listPlain(first)
+  assert.ok(before.length > 20)
+  for (const [name, text] of before) {
+    await first.app.db.migrate((_tx, ddl) => ddl(`DROP INDEX ${name}`))
+    const [warning] = await warningsOf(first)
+    assert.match(warning?.message ?? '', /^An index of the database is lost/, String(name))
+    const { health } = (await (await adminOf(first)).get('/admin/system')).body
+    const [, statement] = /Repair it: (CREATE INDEX .*)\.$/.exec(health.warnings[0].message)!
+    assert.equal(statement, text)
+    await first.app.db.migrate((_tx, ddl) => ddl(statement!))
+    assert.deepEqual(await warningsOf(first), [])
+  }
+  await first.app.db.migrate(async (_tx, ddl) => {
+    for (const [name] of before) await ddl(`DROP INDEX ${name}`)
+  })
+  assert.equal((await warningsOf(first)).length, 1)
+  await first.app.close()
+  const second = await openService(t, 'sqlite', { url })
+  await second.app.finishIndexes(
+    () => {},
+    () => {},
+  )
+  assert.deepEqual(await listPlain(second), before)
+  assert.deepEqual(await warningsOf(second), [])
+})
+
+test('a lost unique index of a SQLite file is named: equal values are stored', async (t) => {
+  const service = await openService(t, 'sqlite')
+  await service.app.db.migrate((_tx, ddl) => ddl('DROP INDEX users_unique_email'))
+  const { health } = (await (await adminOf(service)).get('/admin/system')).body
+  const [{ message }] = health.warnings
+  assert.match(message, /^The unique index users_unique_email is lost or invalid: rows with equal /)
+  assert.match(message, / Delete such rows before the repair\. Repair it: CREATE UNIQUE INDEX /)
 })

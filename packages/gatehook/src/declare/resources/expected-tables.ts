@@ -1,12 +1,14 @@
 /**
- * What PostgreSQL has of the tables of the engine and of resources, unless another program has
+ * What the database has of the tables of the engine and of resources, unless another program has
  * changed it: the definitions of columns, and indexes that are not unique. Pure.
  */
 import { engineTables } from '../../engine-tables.ts'
 import type { Dialect } from '../../platform/storage/database.ts'
+import { ownTables } from '../../platform/storage/migrate.ts'
 import {
   columnOfCatalog,
-  comparesTables,
+  comparesColumns,
+  comparesIndexes,
   indexStatements,
 } from '../../platform/storage/table-ddl.ts'
 import type { FoundColumn } from '../../platform/storage/table-parts.ts'
@@ -22,32 +24,43 @@ export interface ExpectedTables {
   readonly indexes: ReadonlyMap<string, string>
 }
 
-export function expectTables(
+export const expectTables = (
   dialect: Dialect,
   resources: readonly ResourceDefinition[],
-): ExpectedTables {
-  if (!comparesTables(dialect)) return { columns: new Map(), indexes: new Map() }
-  const ofEngine = listEngineIndexes(dialect).map(
-    ({ table, name, definition }) => [name, createOn(table, name, definition)] as const,
-  )
-  const ofResources = resources.flatMap((definition) =>
-    storedIndexes(definition, dialect)
-      .filter(({ unique }) => !unique)
-      .map((index) => [index.name, beside(createIndex(definition.name, index))] as const),
-  )
-  return {
-    columns: new Map([
-      ...engineTables.flatMap((table) =>
-        Object.entries(table.columns).map(
-          (column) =>
-            [`${table.name}.${column[0]}`, columnOfCatalog(dialect, table, column)] as const,
-        ),
+): ExpectedTables => ({
+  columns: comparesColumns(dialect) ? expectColumns(dialect, resources) : new Map(),
+  indexes: comparesIndexes(dialect) ? expectIndexes(dialect, resources) : new Map(),
+})
+
+const expectColumns = (dialect: Dialect, resources: readonly ResourceDefinition[]) =>
+  new Map([
+    ...engineTables.flatMap((table) =>
+      Object.entries(table.columns).map(
+        (column) =>
+          [`${table.name}.${column[0]}`, columnOfCatalog(dialect, table, column)] as const,
       ),
-      ...resources.flatMap((definition) => columnsOf(dialect, definition)),
-    ]),
-    indexes: new Map([...ofEngine, ...ofResources]),
-  }
-}
+    ),
+    ...resources.flatMap((definition) => columnsOf(dialect, definition)),
+  ])
+
+const expectIndexes = (dialect: Dialect, resources: readonly ResourceDefinition[]) =>
+  new Map([
+    ...listEngineIndexes(dialect).map(
+      ({ table, name, definition }) =>
+        [name, createOn(dialect, table, `CREATE INDEX ${name} ${definition}`)] as const,
+    ),
+    ...resources.flatMap((definition) =>
+      storedIndexes(definition, dialect)
+        .filter(({ unique }) => !unique)
+        .map(
+          (index) =>
+            [
+              index.name,
+              createOn(dialect, definition.name, createIndex(definition.name, index)),
+            ] as const,
+        ),
+    ),
+  ])
 
 /** Defaults are compared with those of the start: a migration of the team can have none. */
 function columnsOf(
@@ -66,19 +79,15 @@ function columnsOf(
 
 const divided = new Set(engineTables.filter(({ divided }) => divided).map(({ name }) => name))
 
-/** PostgreSQL creates no index of all partitions beside writes. */
-const createOn = (table: string, name: string, definition: string): string => {
-  const text = `CREATE INDEX ${name} ${definition}`
-  return divided.has(table) ? text : beside(text)
-}
-
-const beside = (text: string): string => text.replace('CREATE INDEX', 'CREATE INDEX CONCURRENTLY')
+/** Beside writes, except of all partitions. SQLite has no such words. */
+const createOn = ({ indexing }: Dialect, table: string, text: string): string =>
+  divided.has(table) ? text : text.replace('CREATE INDEX', `CREATE INDEX${indexing.keyword}`)
 
 const CREATE_INDEX = 'CREATE INDEX '
 
 /** Returns the indexes of the engine that are not unique; none where nodes do not compare them. */
 export const listEngineIndexes = (dialect: Dialect): readonly MissingIndex[] =>
-  (comparesTables(dialect) ? engineTables : []).flatMap((table) =>
+  (comparesIndexes(dialect) ? ownTables(dialect, engineTables) : []).flatMap((table) =>
     indexStatements(dialect, table).flatMap((text) => {
       if (!text.startsWith(CREATE_INDEX)) return []
       const end = text.indexOf(' ON ')

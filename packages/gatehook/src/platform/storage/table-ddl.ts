@@ -22,11 +22,11 @@ function tableStatement(dialect: Dialect, table: Table): string {
   return `CREATE TABLE ${name} (\n  ${[...columns, ...key].join(',\n  ')}\n)${suffix}`
 }
 
-/**
- * Whether nodes compare the columns and indexes of tables with their declaration: SQLite changes
- * no column, and the servers of distributed tables have other ones.
- */
-export const comparesTables = ({ name, distributed }: Dialect): boolean =>
+/** Whether nodes compare indexes with the declaration: those of distributed tables differ. */
+export const comparesIndexes = ({ distributed }: Dialect): boolean => !distributed
+
+/** Whether nodes compare columns, too: SQLite changes none. */
+export const comparesColumns = ({ name, distributed }: Dialect): boolean =>
   name === 'postgres' && !distributed
 
 /** Returns the column as the catalog of the database has it; see `columnSql`. */

@@ -85,8 +85,8 @@ const SCHEMA = "to_regnamespace(current_setting('search_path'))"
 
 const SQLITE_PARTS = `WITH t AS (SELECT value AS name FROM json_each(?))
   SELECT 'column', t.name || '.' || c.name, '', NULL FROM t, pragma_table_info(t.name) AS c
-  UNION ALL SELECT 'index', i.name, '', '' FROM t, pragma_index_list(t.name) AS i
-    WHERE i."unique"
+  UNION ALL SELECT CASE WHEN i."unique" THEN 'index' ELSE 'plain' END, i.name, '', ''
+    FROM t, pragma_index_list(t.name) AS i
   UNION ALL SELECT 'trigger', t.name, 'DROP TRIGGER "' || s.name || '"',
       CASE WHEN s.sql LIKE '%RAISE%IGNORE%' THEN 'discards' ELSE '' END
     FROM t JOIN sqlite_schema AS s ON s.tbl_name = t.name
