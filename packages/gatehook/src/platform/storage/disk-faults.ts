@@ -8,6 +8,8 @@ type FaultMethods = Pick<Database, 'hasDamage' | 'lacksSpace' | 'takeSpace'>
 export interface DiskFaults {
   /** Receives a translated error of a statement, and throws it again. */
   readonly note: (error: unknown) => never
+  /** Receives damage that a check of pages has found. */
+  readonly noteDamage: (err: unknown) => void
   /** The database is on another disk now. */
   readonly forgetDamage: () => void
   /** Returns the methods of the database. `takeSpace` throws the error of a full disk. */
@@ -24,16 +26,18 @@ interface DiskFaultsDeps {
 export function createDiskFaults({ log, isDamage, isDiskFull }: DiskFaultsDeps): DiskFaults {
   let isDamaged = false
   let isFull = false
+  const noteDamage = (err: unknown) => {
+    if (isDamaged) return
+    isDamaged = true
+    log.fatal(
+      { err },
+      'the database is damaged. Restore a backup or recover the rows, then start the nodes: ' +
+        'docs/guides/operations.md, "The database is damaged"',
+    )
+  }
   const classify = (error: unknown) => {
     const err = error instanceof Failure ? error.detail : error
-    if (!isDamaged && isDamage(err)) {
-      isDamaged = true
-      log.fatal(
-        { err },
-        'the database is damaged. Restore a backup or recover the rows, then start the nodes: ' +
-          'docs/guides/operations.md, "The database is damaged"',
-      )
-    }
+    if (isDamage(err)) noteDamage(err)
     if (!isFull && isDiskFull(err)) {
       isFull = true
       log.error({ err }, 'the disk of the database is full: writes are 503')
@@ -44,6 +48,7 @@ export function createDiskFaults({ log, isDamage, isDiskFull }: DiskFaultsDeps):
       classify(error)
       throw error
     },
+    noteDamage,
     forgetDamage() {
       isDamaged = false
     },

@@ -22,6 +22,7 @@ import { writeSetting } from './settings.ts'
 import { sql } from './sql.ts'
 import { createCheckpoints } from './sqlite-checkpoints.ts'
 import { type Connection, retryWhileBusy } from './sqlite-connection.ts'
+import { checkAfterCrash, hasRemainingLog } from './sqlite-crash-check.ts'
 import { isBusy, isDiskFull, isNotADatabase, translateSqliteError } from './sqlite-errors.ts'
 import { createFaultNamer } from './sqlite-fault-names.ts'
 import { closeFile, createFile, openFile, type SqliteFile } from './sqlite-file.ts'
@@ -113,9 +114,16 @@ async function openOwned(path: string, clock: Clock, deps: SqliteDeps) {
     })
   if (!ownership) {
     const file = await open()
-    return { file, place: placeOf(file), generation: deps.generation, lock: undefined }
+    return {
+      file,
+      place: placeOf(file),
+      generation: deps.generation,
+      lock: undefined,
+      isCrashed: false,
+    }
   }
   createFile(resolve(path))
+  const isCrashed = hasRemainingLog(resolve(path))
   const lock = acquireOwnerLock(resolve(path), ownership)
   try {
     const file = await open()
@@ -128,7 +136,7 @@ async function openOwned(path: string, clock: Clock, deps: SqliteDeps) {
         { cause: error },
       )
     })
-    return { file, place: placeOf(file), generation, lock }
+    return { file, place: placeOf(file), generation, lock, isCrashed }
   } catch (error) {
     lock.release()
     throw error
@@ -162,10 +170,23 @@ function createLogSync(
   return { sync: delayed?.schedule ?? syncNow, finishSync: async () => delayed?.finish() }
 }
 
+/** A file has no server, no standby and no other node. */
+const OF_SERVERS = {
+  connectionWaits: () => 0,
+  validateConstraint: async () => {},
+  indexBuilds: async () => [],
+  notify: async () => {},
+  onPromotion() {},
+  recentWork: () => ({ add() {}, take: () => [] }),
+  isNotified: false,
+  ...NO_SERVERS,
+  listen: async () => async () => {},
+} satisfies Partial<Database>
+
 /** Throws `StorageError` when the file cannot be used at all. */
 export async function openSqlite(path: string, deps: SqliteDeps): Promise<Database> {
   const clock = deps.clock ?? wallClock
-  const { file, place, generation, lock } = await openOwned(path, clock, deps)
+  const { file, place, generation, lock, isCrashed } = await openOwned(path, clock, deps)
   const isOwner = () => {
     if (generation === undefined || readGeneration(writer) === generation) return true
     deps.onTakenOver?.()
@@ -187,6 +208,13 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
   const snapshots = openSnapshots(snapshotReader, guard, readerDeps)
   const longReads = createLongReads(resolve(path), { guard, clock, log: checkpoints })
   let closing: Promise<void> | undefined
+  if (isCrashed) {
+    void checkAfterCrash({
+      ...{ file: resolve(path), take: longReads.take, log: deps.log },
+      isClosed: () => closing !== undefined,
+      onDamage: faults.noteDamage,
+    })
+  }
   const requireUsable = (method: string) => {
     guard.refuseInside(method)
     if (closing) throw storageUnavailable('the database is closed')
@@ -221,7 +249,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     isOwner,
     heldFile: lockWait.current,
     queued: () => queue.length,
-    connectionWaits: () => 0,
+    ...OF_SERVERS,
     async columns(table, tx) {
       return columnsOf(tx ? writer : reader, table)
     },
@@ -229,15 +257,8 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
       return indexesOf(tx ? writer : reader, table)
     },
     migrate,
-    async validateConstraint() {},
     ...indexMethods(reader, migrate),
     size: async (table) => sizeOf(reader, table),
-    indexBuilds: async () => [],
-    async notify() {},
-    onPromotion() {},
-    recentWork: () => ({ add() {}, take: () => [] }),
-    ...{ isNotified: false, ...NO_SERVERS },
-    listen: async () => async () => {},
     close() {
       closing ??= Promise.all([queue.drain(), snapshots.finished(), longReads.close()]).then(
         async () => {
