@@ -2,10 +2,43 @@
  * Whether this process may open and write the files of a SQLite database: SQLite reports no more
  * than "unable to open", "readonly" or an I/O error.
  */
-import { accessSync, constants, type Stats, statSync } from 'node:fs'
+import { accessSync, constants, readFileSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 const { R_OK, W_OK, X_OK } = constants
+
+/** The system tells the limit of one file of a process; a statement just fails beyond it. */
+const SIZE_LIMIT = 'Max file size'
+
+/** Bytes that SQLite adds to a file at once, at most. */
+const GROWTH_BYTES = 2 ** 20
+
+/** Returns a sentence that names the file which may not grow; undefined if all may. */
+export function describeSizeLimit(file: string, limits = readLimits): string | undefined {
+  const line = limits()
+    .split('\n')
+    .find((each) => each.startsWith(SIZE_LIMIT))
+  // The soft limit is the first number; without a limit it is a word.
+  const limit = Number.parseInt(line?.slice(SIZE_LIMIT.length) ?? '', 10)
+  if (Number.isNaN(limit)) return undefined
+  for (const path of [file, `${file}-wal`]) {
+    const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+    if (size + GROWTH_BYTES < limit) continue
+    return (
+      `${path} has ${size} bytes, and this process may write files of ${limit} bytes: raise ` +
+      'ulimit -f (LimitFSIZE of systemd), for a running process with prlimit --fsize.'
+    )
+  }
+  return undefined
+}
+
+function readLimits(): string {
+  try {
+    return readFileSync('/proc/self/limits', 'utf8')
+  } catch {
+    return ''
+  }
+}
 
 interface Machine {
   /** Throws the error of the system. */

@@ -1,7 +1,7 @@
-/** Names the causes of errors of SQLite that the machine knows: locks of others, lost rights. */
+/** Names the causes of errors of SQLite that the machine knows: locks of others, rights, limits. */
 import { Failure } from '../../kernel/failure.ts'
 import { describeFileLock } from './file-lock-holder.ts'
-import { describeAccess } from './sqlite-access.ts'
+import { describeAccess, describeSizeLimit } from './sqlite-access.ts'
 import { FileFaultError, isBusy, isDiskFault, isNotOpened, isReadOnly } from './sqlite-errors.ts'
 import type { SqliteLockWait } from './sqlite-lock-wait.ts'
 import { storageUnavailable } from './transaction.ts'
@@ -19,6 +19,7 @@ export const createFaultNamer =
       const lock = isBusy(cause) ? lockWait.current() : undefined
       if (lock) return describeFileLock(lock.holder, lock.waiting)
       const isDenied = isReadOnly(cause) || isNotOpened(cause) || isDiskFault(cause)
-      return isDenied ? describeAccess(file) : undefined
+      if (!isDenied) return undefined
+      return describeAccess(file) ?? (isDiskFault(cause) ? describeSizeLimit(file) : undefined)
     }
   }
