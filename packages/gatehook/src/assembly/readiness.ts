@@ -1,7 +1,5 @@
 /** Assembles the readiness of a node: its checks, and the values and metrics that they read. */
-import { hashPace } from '../identity/people/hash-pace.ts'
 import { wallClock } from '../kernel/clock.ts'
-import { outputState } from '../kernel/output-state.ts'
 import { unawaited } from '../kernel/unawaited.ts'
 import { isHeld } from '../operate/restore/state.ts'
 import { type CommitTime, createCommitTime } from '../operate/system/commit-time.ts'
@@ -22,22 +20,16 @@ import {
   writeChecks,
 } from '../operate/system/health.ts'
 import { createHotRows } from '../operate/system/hot-rows.ts'
-import { createInodeCheck } from '../operate/system/inodes.ts'
 import { createLockHolders, type LockHolders } from '../operate/system/lock-holders.ts'
-import { createLogOutput } from '../operate/system/log-output.ts'
 import { certificateWarning } from '../operate/system/machine-facts.ts'
-import { createOpenFileCheck } from '../operate/system/open-files.ts'
-import { createPasswordHashes } from '../operate/system/password-hashes.ts'
 import { primaryMetrics } from '../operate/system/primary-metrics.ts'
 import { createReadiness, type Readiness } from '../operate/system/readiness.ts'
 import { readinessMetrics } from '../operate/system/readiness-metrics.ts'
 import { createRetainedWal } from '../operate/system/retained-wal.ts'
 import { createRoundTrip } from '../operate/system/round-trip.ts'
-import { createTlsFileCheck } from '../operate/system/tls-files.ts'
-import { tlsFilesOf } from '../platform/config/config.ts'
-import { dataFolder } from '../platform/config/environment.ts'
 import type { Metric } from '../platform/telemetry/metric.ts'
 import type { Component, Foundation } from './foundation.ts'
+import { assembleMachineWatches } from './machine-watches.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
 import type { SecretsComponent } from './secrets.ts'
 
@@ -105,11 +97,7 @@ export function assembleReadiness(
   const roundTrip = createRoundTrip({ db, clock })
   const commitTime = createCommitTime(db, roundTrip.shortestMs)
   const wal = createRetainedWal(db)
-  const logOutput = createLogOutput(outputState)
-  const passwords = createPasswordHashes(hashPace)
-  const openFiles = createOpenFileCheck({ clock, log })
-  const inodes = createInodeCheck({ folder: dataFolder(config), clock, log })
-  const tlsFiles = createTlsFileCheck(tlsFilesOf(config), { clock, log })
+  const machine = assembleMachineWatches(config, { clock, log })
   const nodeWarnings = {
     clock: async () => (await clockDifference.warning()) ?? clockSteps.warning(),
     schema: schema.warning,
@@ -117,11 +105,7 @@ export function assembleReadiness(
     event_loop: createBlockWatch(wallClock).warning,
     round_trip: roundTrip.warning,
     rejections: () => (unawaited.total() > 0 ? UNAWAITED_WARNING : undefined),
-    log: logOutput.warning,
-    passwords: passwords.warning,
-    tls_files: tlsFiles.warning,
-    open_files: openFiles.warning,
-    inodes: inodes.warning,
+    ...machine.warnings,
     hot_rows: hotRows.warning,
     commits: commitTime.warning,
     ...wal.warnings,
@@ -178,7 +162,7 @@ export function assembleReadiness(
       durability.metric,
       ...[lockHolders, fullServer, roundTrip, commitTime].map(({ metric }) => metric),
       unawaitedMetric,
-      ...[tlsFiles, logOutput, passwords, openFiles, inodes, wal].flatMap(({ metrics }) => metrics),
+      ...[machine, wal].flatMap(({ metrics }) => metrics),
       ...readinessMetrics(readiness),
     ],
   }
