@@ -39,10 +39,10 @@ eachMigrated('server errors have the cause of the latest, and end', async (db) =
     ...{ jobTimeoutMs: () => undefined },
     lastCause: () => state.own,
   })
-  const fail = async (count: number, cause: string | null) => {
+  const fail = async (count: number, cause: string | null, aheadMs = 0) => {
     const series = new SeriesCounter()
-    for (let n = 0; n < count; n++) series.count(state.now, KEY, 503, 1)
-    const position = positionAt(state.now)
+    for (let n = 0; n < count; n++) series.count(state.now + aheadMs, KEY, 503, 1)
+    const position = positionAt(state.now + aheadMs)
     await db.write(async (tx) => {
       for (const statement of addSeriesCounts('n', series.take())) await tx.run(statement)
       await tx.run(sql`INSERT INTO gh_monitoring_requests (position, id, method, path, route, kind,
@@ -65,6 +65,12 @@ eachMigrated('server errors have the cause of the latest, and end', async (db) =
   await pass(MINUTE_MS / 2)
   await fail(30, null)
   assert.deepEqual(await pass(10_000), ['bad', null], 'earlier failures had another cause')
+  await fail(30, 'the disk was full', 60 * MINUTE_MS)
+  assert.deepEqual(await pass(2 * MINUTE_MS), ['info', null], 'no later error')
+  state.own = { cause: 'the resolver has no answer', atMs: state.now }
+  const ahead = 'a node whose clock was ahead recorded the earlier failure'
+  assert.deepEqual(await pass(10_000), ['bad', 'the resolver has no answer'], ahead)
+  state.own = undefined
   assert.deepEqual(await pass(2 * MINUTE_MS), ['info', null])
   assert.equal(await pass(4 * MINUTE_MS), undefined)
 })

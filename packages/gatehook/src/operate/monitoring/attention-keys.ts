@@ -26,8 +26,7 @@ const KEY_USED_WITHIN_MS = 7 * DAY_MS
 const TEMPORARY_KEY_MS = DAY_MS
 
 export const refusedKeys: AttentionKind = async ({ db, monitoring }, now) => {
-  const fromS = Math.floor((now - HOUR_MS) / 1000)
-  const range = { stepS: SHORTEST_STEP_S, fromS, above: REFUSED_PER_HOUR }
+  const range = { ...store.stepsOf(now, HOUR_MS), above: REFUSED_PER_HOUR }
   const callers = await store.listCallersBy('refused', monitoring, range)
   const subjects = await subjectsOf(db, callers)
   const ends = await readKeyEnds(
@@ -49,8 +48,7 @@ export const refusedKeys: AttentionKind = async ({ db, monitoring }, now) => {
 }
 
 export const limitedKeys: AttentionKind = async ({ db, monitoring }, now) => {
-  const fromS = Math.floor((now - LIMITED_PERIOD_MS) / 1000)
-  const range = { stepS: SHORTEST_STEP_S, fromS, above: LIMITED_PER_PERIOD }
+  const range = { ...store.stepsOf(now, LIMITED_PERIOD_MS), above: LIMITED_PER_PERIOD }
   const callers = await store.listCallersBy('limited', monitoring, range)
   const subjects = await subjectsOf(db, callers)
   return callers.map(({ caller, customer, mode, count: limited, firstS }) =>

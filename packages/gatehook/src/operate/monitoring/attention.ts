@@ -165,17 +165,16 @@ const heldEvents: AttentionKind = async ({ db }) => {
 }
 
 const serverErrors: AttentionKind = async ({ monitoring, lastCause }, now) => {
-  const stepS = SHORTEST_STEP_S
-  const fromS = Math.floor((now - ERRORS_PERIOD_MS) / 1000)
-  const { failed, total } = await store.countServerErrors(monitoring, { stepS, fromS })
+  const period = store.stepsOf(now, ERRORS_PERIOD_MS)
+  const { failed, total } = await store.countServerErrors(monitoring, period)
   if (total < ERRORS_REQUESTS_MIN || failed / total <= ERRORS_SHARE) return []
-  const searchS = Math.floor((now - ERRORS_SEARCH_MS) / 1000)
-  const steps = await store.listFailedSteps(monitoring, { stepS, fromS: searchS })
+  const steps = await store.listFailedSteps(monitoring, store.stepsOf(now, ERRORS_SEARCH_MS))
   const own = lastCause()
-  const lastMs = Math.max((steps[0]! + stepS) * 1000, own?.atMs ?? 0)
+  const lastMs = Math.max((steps[0]! + SHORTEST_STEP_S) * 1000, own?.atMs ?? 0)
   if (now - lastMs > ERRORS_LISTED_MS) return []
   // An outage of the database is one of the store, too: this node has the later cause.
-  const stored = await store.findErrorCause(monitoring, lastMs - CAUSE_MS)
+  const range = { fromMs: lastMs - CAUSE_MS, toMs: now + store.AHEAD_MS }
+  const stored = await store.findErrorCause(monitoring, range)
   const isOwn = own && own.atMs >= Math.max(stored?.atMs ?? 0, lastMs - CAUSE_MS)
   const isPresent = now - lastMs <= ERRORS_PRESENT_MS
   const facts = {
