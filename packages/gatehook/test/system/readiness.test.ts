@@ -101,3 +101,30 @@ test('checks have the present fault of the primary, and lists have it once', asy
   )
   assert.deepEqual(textsOf(withoutRepetition([{ check: 'database', message: silent }])), [silent])
 })
+
+const LATE = 'No answer within 2000 ms.'
+const HELD = `${LATE} Writes wait for the lock of another process.`
+const named: readonly UnreadyReason[] = [
+  { check: 'primary', message: primaryFaults.silent },
+  { check: 'durability', message: 'No synchronous standby confirms commits.' },
+  { check: 'writes', message: 'The disk of the database is full. Free space, or enlarge it.' },
+  { check: 'writes', message: HELD },
+  { check: 'database', message: 'The database is damaged.' },
+]
+
+for (const fault of named) {
+  test(`no late check stands beside the fault that delays it: ${fault.message}`, () => {
+    const checks = ['database', 'migrations', 'schema', 'writes', 'moved', 'master_secret']
+    const late = checks
+      .filter((check) => check !== fault.check)
+      .map((check) => ({ check, message: LATE }))
+    for (const reasons of [
+      [fault, ...late],
+      [...late, fault],
+    ])
+      assert.deepEqual(withoutRepetition(reasons), [fault])
+    const clock = { check: 'clock', message: 'The clock of this node is wrong.' }
+    assert.deepEqual(withoutRepetition([clock, ...late, fault]), [clock, fault])
+    assert.deepEqual(withoutRepetition([clock, ...late]), [clock, ...late], 'a fault of its own')
+  })
+}

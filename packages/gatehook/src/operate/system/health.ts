@@ -92,11 +92,22 @@ export const explainByPrimary = (
     ? reasons
     : reasons.map((reason) => (isOfPrimary(reason) ? reasonOf(reason.check, primary) : reason))
 
-/** Leaves out the reasons that repeat the sentence of the primary. */
+/** Checks whose fault delays the others, which query the same database. */
+const DELAYING: ReadonlySet<string> = new Set(['primary', 'durability', 'writes', 'database'])
+
+/**
+ * Leaves out the reasons that repeat the sentence of the primary, and late checks without a reason
+ * of their own beside the fault that delays them.
+ */
 export function withoutRepetition(reasons: readonly UnreadyReason[]): readonly UnreadyReason[] {
   const ofPrimary = reasons.filter(({ message }) => isPrimarySentence(message))
   const named = ofPrimary.find(({ check }) => check === 'primary') ?? ofPrimary[0]
-  return reasons.filter((reason) => reason === named || reason.message !== named?.message)
+  const isDelayed = reasons.some(({ check, message }) => DELAYING.has(check) && message !== LATE)
+  return reasons.filter(
+    (reason) =>
+      reason === named ||
+      (reason.message !== named?.message && !(isDelayed && reason.message === LATE)),
+  )
 }
 
 async function runInTime(run: HealthCheck, explainDelay: DelayReason): Promise<HealthResult> {
