@@ -29,7 +29,7 @@ import { HEARTBEAT_MS, purgeEndedNodes, SIGN_MS } from '../platform/nodes/regist
 import type { Component, Foundation } from './foundation.ts'
 
 interface NodesAssembly {
-  readonly monitoring: Pick<Monitoring, 'node' | 'slot'>
+  readonly monitoring: Pick<Monitoring, 'node' | 'slot' | 'recorder'>
   readonly catalog: Catalog
   readonly deliveries: Pick<Deliveries, 'figures'>
   readonly readiness: Readiness
@@ -100,7 +100,14 @@ function followedStepMs(clock: Clock): number | undefined {
 /** Returns the function that describes this node; `isFresh`: by the present state of its checks. */
 function nodeDescriber(
   { config, vault, clock, log, serves = true, delivers = true, release = 'unknown' }: Foundation,
-  { catalog, deliveries, readiness, nodeWarnings, heap }: NodesAssembly & { readonly heap: Heap },
+  {
+    catalog,
+    deliveries,
+    readiness,
+    nodeWarnings,
+    heap,
+    monitoring,
+  }: NodesAssembly & { readonly heap: Heap },
 ): DescribeNode {
   const since = clock.now()
   const role = serves && delivers ? 'all' : serves ? 'serve' : 'deliver'
@@ -121,7 +128,7 @@ function nodeDescriber(
     const digests = sharedSecrets(config).map(([name, secret]) => [name, digest(name, secret)])
     return {
       ...{ role, since, release, identities, queueAgeMs, inFlight, loop: measureLoop() },
-      ...{ options, declaration },
+      ...{ options, declaration, recentRequests: monitoring.recorder.recentRequests() },
       doubtedMs: followedStepMs(clock),
       heap: Math.round(heap.share() * 100) / 100,
       certificateEnd: readCertificateEnd(config.tlsCert ?? undefined),

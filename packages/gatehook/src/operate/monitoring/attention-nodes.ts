@@ -3,6 +3,7 @@ import { isoTime } from '../../kernel/time.ts'
 import { GONE_AFTER_MS } from '../../platform/nodes/registry.ts'
 import { type AttentionKind, type AttentionSources, itemOf } from './attention-kind.ts'
 import { ITEMS_MAX } from './attention-store.ts'
+import { findLeftOut } from './left-out-nodes.ts'
 import { findMissingNodes } from './missing-nodes.ts'
 import { findDifferences, type NodeDifference } from './node-differences.ts'
 import type { EndedNode, NodeState } from './nodes.ts'
@@ -59,12 +60,17 @@ function stateItems(nodes: readonly NodeState[], now: number): AttentionItem[] {
 const URGENT_WARNINGS: ReadonlySet<string> = new Set(['schema'])
 
 /** Faults that nodes tolerate, an item for each check: several nodes meet that of a database. */
-export const nodeWarnings: AttentionKind = async ({ nodes }) => {
-  const warnings = (await listRunning(nodes)).flatMap(({ name, warnings, reasons }) =>
-    warnings
-      .filter(({ message }) => !reasons.some((reason) => reason.message === message))
-      .map((warning) => ({ ...warning, node: name })),
-  )
+export const nodeWarnings: AttentionKind = async ({ nodes }, now) => {
+  const running = await listRunning(nodes)
+  const leftOut = findLeftOut(running, now)
+  const warnings = [
+    ...running.flatMap(({ name, warnings, reasons }) =>
+      warnings
+        .filter(({ message }) => !reasons.some((reason) => reason.message === message))
+        .map((warning) => ({ ...warning, node: name })),
+    ),
+    ...leftOut.map((warning) => ({ ...warning, check: 'balancer' })),
+  ]
   return [...Map.groupBy(warnings, ({ check }) => check)].map(([check, all]) => {
     const messages = [...Map.groupBy(all, ({ message }) => message)].slice(0, ITEMS_MAX)
     const facts = {

@@ -24,6 +24,7 @@ import type { LoopUse } from '../system/event-loop.ts'
 import type { SuddenEnd } from '../system/heap.ts'
 import type { NodeWarning } from '../system/node-warnings.ts'
 import { NODE_SLOTS } from './position.ts'
+import type { RecentRequests } from './recent-requests.ts'
 import { sharesIdentity, withoutSucceeded } from './succeeded-nodes.ts'
 
 /** Signs of which one is a report. */
@@ -69,6 +70,8 @@ export interface NodeFacts {
   /** How long its oldest due delivery waits for the node, and for no receiver or customer. */
   readonly queueAgeMs: number
   readonly inFlight: number
+  /** Requests of callers in the last minutes; absent in the report of an older release. */
+  readonly recentRequests?: ReturnType<RecentRequests['read']>
   /** The options that all nodes should share and that are set, by variable; without secrets. */
   readonly options: Texts
   /** Digests of set secrets, whose key follows from the master secret `keyId`. */

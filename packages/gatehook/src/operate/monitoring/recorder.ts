@@ -16,6 +16,7 @@ import type { ErrorCause } from './attention-store.ts'
 import { addDeliveryCounts, addErrorCounts, addSeriesCounts } from './count-store.ts'
 import { DeliveryCounter } from './delivery-counter.ts'
 import { ErrorCounter, type ErrorKey } from './error-counter.ts'
+import { RecentRequests } from './recent-requests.ts'
 import {
   callerOf,
   causeOf,
@@ -60,6 +61,9 @@ export interface RecorderFigures {
   readonly sampled: number
   readonly dropped: number
 }
+
+/** Operators and their programs may reach a node without the balancer. */
+const OF_OPERATORS = /^\/(?:admin|console|metrics)(?:\/|$)/
 
 /** Pages, assets and sessions of console and portal. */
 const OWN_PAGES = /^\/(?:console|assets|docs\/assets)(?:\/|$)|^\/portal(?:\/(?!api\/)|$)/
@@ -142,6 +146,7 @@ export class RequestRecorder {
   /** Whether the next flush stores counts that are not due. */
   #countsRequested = false
   #lastCause: ErrorCause | undefined
+  readonly #recent = new RecentRequests()
 
   constructor(options: RequestRecorderOptions) {
     this.#options = options
@@ -156,6 +161,7 @@ export class RequestRecorder {
     const key = keyOf(exchange)
     if (!isOutsideOfCounts(exchange, answer)) {
       this.#series.count(now, key, answer?.status ?? null, ms)
+      if (!OF_OPERATORS.test(exchange.route)) this.#recent.note(now)
       if (isError(answer)) this.#errors.count(now, errorKeyOf(exchange, answer, key), exchange.id)
       const cause = causeOf(exchange, this.#options)
       if (cause !== null) this.#lastCause = { cause, atMs: now }
@@ -175,6 +181,11 @@ export class RequestRecorder {
   /** Returns why the database failed the last request of a caller that it failed. */
   lastCause(): ErrorCause | undefined {
     return this.#lastCause
+  }
+
+  /** Returns the requests of callers to this node in the last minutes. */
+  recentRequests(): ReturnType<RecentRequests['read']> {
+    return this.#recent.read(this.#options.clock.now())
   }
 
   figures(): RecorderFigures {
