@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { onEnd } from '../../../../test/rig/cleanup.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { checkPort } from '../../src/cli/doctor-checks.ts'
@@ -22,4 +23,18 @@ test('a port that Gatehook has is fine, one of another program is a warning', as
   const { state, detail } = await check(taken)
   const sentence = `${taken} is in use, and no Gatehook answers there`
   assert.deepEqual([state, detail], ['warn', sentence])
+})
+
+test('a node that serves TLS under a name of its own is Gatehook', async (t) => {
+  const fixture = (name: string) =>
+    fileURLToPath(new URL(`../fixtures/tls/${name}`, import.meta.url))
+  const tls = {
+    GATEHOOK_TLS_CERT: fixture('first.crt'),
+    GATEHOOK_TLS_KEY: fixture('first.key'),
+  }
+  const env = { GATEHOOK_HOST: '127.0.0.1', ...tls }
+  const { app } = await openService(t, 'sqlite', { env })
+  const { port } = await app.listen()
+  const { state, detail } = await checkPort(loadConfig({ ...env, GATEHOOK_PORT: String(port) }))
+  assert.deepEqual([state, detail], ['ok', `${port} is in use by Gatehook`])
 })
