@@ -132,7 +132,9 @@ function report({ out }: Input, config: Config, to: string, result: MoveResult):
     [
       `${bold(target)} holds the installation: ` +
         `${countRows(rows)} in ${tables} tables, verified.`,
-      `The source refused writes for ${(readOnlyMs / 1000).toFixed(1)} s and stays read-only.`,
+      readOnlyMs === null
+        ? 'The source has refused writes since an earlier run of the command, and stays read-only.'
+        : `The source refused writes for ${(readOnlyMs / 1000).toFixed(1)} s and stays read-only.`,
       `Start the nodes with GATEHOOK_DATABASE_URL=${target}`,
       secret,
       'To go back to the source instead: gatehook move --undo',

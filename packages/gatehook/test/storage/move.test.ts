@@ -144,6 +144,7 @@ for (const [from, to] of directions) {
     const key = await service.key()
     const url = await freshUrl(t, to)
     let steps = 0
+    let isStopped = false
     for (let stop = 1; ; stop = Math.ceil(stop * 1.7)) {
       steps = 0
       const onProgress = () => {
@@ -152,9 +153,11 @@ for (const [from, to] of directions) {
       const result = await move(service.url, url, { onProgress }).catch((error: Error) => error)
       if (!(result instanceof Error)) {
         assert.equal(result.resumed, true)
+        assert.equal(result.readOnlyMs === null, isStopped, 'since an earlier run')
         break
       }
       assert.equal(result.message, 'killed')
+      isStopped = (await readMark(service.app.db))?.state === 'stopped'
       await assertRefused(url)
       await writeAll(service, stop)
     }

@@ -89,8 +89,11 @@ export interface MoveResult {
   readonly tables: number
   /** Whether this call resumed an interrupted move. */
   readonly resumed: boolean
-  /** How long the source rejected writes before the target was complete, in milliseconds. */
-  readonly readOnlyMs: number
+  /**
+   * How long the source rejected writes before the target was complete, in milliseconds; null if it
+   * has rejected them since an earlier call.
+   */
+  readonly readOnlyMs: number | null
 }
 
 /**
@@ -115,6 +118,7 @@ export async function moveInstallation(options: MoveOptions): Promise<MoveResult
       await audit?.(tx, 'begin')
     })
   }
+  const isStopped = before?.state === 'stopped' || state === 'moved'
   let stoppedMs = elapsedMs()
   if (state !== 'moved') {
     const foreignKeys = await dropForeignKeys(target, tables)
@@ -135,7 +139,7 @@ export async function moveInstallation(options: MoveOptions): Promise<MoveResult
     await writeState(tx, 'moved')
     await dropRecording(source, tables, ddl)
   })
-  const readOnlyMs = Math.round(elapsedMs() - stoppedMs)
+  const readOnlyMs = isStopped ? null : Math.round(elapsedMs() - stoppedMs)
   await target.migrate((_tx, ddl) => dropMark(ddl))
   return { ...(await sizeOf(options)), resumed: before !== undefined, readOnlyMs }
 }
@@ -175,7 +179,7 @@ async function finishedBefore(options: MoveOptions, before: MoveMark): Promise<M
     )
   }
   if (mark) await target.migrate((_tx, ddl) => dropMark(ddl))
-  return { ...(await sizeOf(options)), resumed: true, readOnlyMs: 0 }
+  return { ...(await sizeOf(options)), resumed: true, readOnlyMs: null }
 }
 
 /** Prepares an empty target, or recognizes the target of this move. Returns its state. */
