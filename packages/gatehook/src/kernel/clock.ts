@@ -26,7 +26,7 @@ export interface ClockStep {
 /** Returns the time by which repeats are recognized: a step of the clock counts after a day. */
 export const steadyNow = (clock: Clock): number => clock.steadyNow?.() ?? clock.now()
 
-/** Returns the earliest time that it may be: what is stored for a period ends by it. */
+/** Returns the earliest time that it may be: rows that stay for a period end by it. */
 export const earliestNow = (clock: Clock): number => Math.min(clock.now(), steadyNow(clock))
 
 /** The setting of a test clock, stored in the database so that every node follows it. */
