@@ -23,6 +23,7 @@ import { type CommandOption, commandsOn, configOf, type Input } from './command.
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import {
   type ApiResponse,
+  idempotencyHeaders,
   type JsonBody,
   messagesOf,
   REPLAYED_HEADER,
@@ -37,7 +38,10 @@ export interface Api {
   readonly service: ServiceDefinition
   /** Resolves with the body of the response. Throws `ApiError`. */
   request<T = JsonBody>(method: string, path: string, body?: unknown): Promise<T>
-  /** Sends a POST; a repeat with its key gets the response of the first. Throws `ApiError`. */
+  /**
+   * Sends a POST; a repeat with its key gets the response of the first, in any version. Throws
+   * `ApiError`.
+   */
   postOnce(path: string, body: unknown, idempotencyKey: string): Promise<ApiResponse>
   /** Resolves with at most `max` rows of a list, page by page. */
   list(path: string, max?: number): Promise<JsonBody[]>
@@ -184,7 +188,7 @@ function localSender(app: App, credential: Readonly<Record<string, string>>): Se
     const headers = {
       ...credential,
       ...(hasBody && { 'content-type': 'application/json' }),
-      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+      ...idempotencyHeaders(idempotencyKey),
     }
     const {
       statusCode,

@@ -27,6 +27,10 @@ export type SendRequest = (
   idempotencyKey?: string,
 ) => Promise<ApiResponse>
 
+/** Returns the headers of a request whose key is the same in every version of the API. */
+export const idempotencyHeaders = (key: string | undefined): Record<string, string> =>
+  key === undefined ? {} : { 'idempotency-key': key, prefer: 'idempotency=caller' }
+
 export const REPLAYED_HEADER = 'idempotent-replayed'
 
 const TIMEOUT_MS = 60_000
@@ -39,7 +43,7 @@ export function remoteSender(url: string, key: string): SendRequest {
       headers: {
         'x-api-key': key,
         ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+        ...idempotencyHeaders(idempotencyKey),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       redirect: 'error',

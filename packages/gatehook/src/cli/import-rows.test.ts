@@ -22,8 +22,11 @@ async function* partsOf(text: string, size: number) {
   for (let at = 0; at < text.length; at += size) yield text.slice(at, at + size)
 }
 
-const read = (text: string, isCsv: boolean, size = 1024): Promise<ImportLine[]> =>
-  Array.fromAsync(readImportLines(partsOf(text, size), definition, isCsv))
+const read = (text: string, isCsv: boolean, size = 1024) =>
+  Array.fromAsync(
+    readImportLines(partsOf(text, size), definition, isCsv),
+    ({ characters: _, ...line }): ImportLine => line,
+  )
 
 test('a record beyond the bound ends the import, in each format', async () => {
   const long = 'x'.repeat(4_194_304 + 1)

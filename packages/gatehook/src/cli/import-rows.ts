@@ -12,9 +12,11 @@ import { type CsvCell, readCsv, unescapeFormulas } from '../protocol/lists/csv-r
 import { RecordError, readLines } from '../protocol/lists/line-reader.ts'
 
 /** A row of a file, or why its line has none. */
-export type ImportLine =
-  | { readonly line: number; readonly body: Record<string, unknown> }
-  | { readonly line: number; readonly problem: string }
+export type ImportLine = {
+  readonly line: number
+  /** The size of the row in the file: it does not depend on the declaration. Default: 0. */
+  readonly characters?: number
+} & ({ readonly body: Record<string, unknown> } | { readonly problem: string })
 
 /**
  * Reads NDJSON, or with `isCsv` CSV whose first record has the names. Ends at malformed CSV and at
@@ -64,7 +66,8 @@ async function* readObjects(
     const problem = findHiddenMistake(text)
     if (problem !== undefined) yield { line, problem }
     else if (!('_cursor' in row)) {
-      yield { line, body: writableMembers(definition, row as Record<string, unknown>) }
+      const body = writableMembers(definition, row as Record<string, unknown>)
+      yield { line, body, characters: JSON.stringify(row).length }
     }
   }
 }
@@ -106,8 +109,10 @@ async function* readTable(
     } else {
       const row = names.map((name, at) => [name, cellValue(definition.fields[name], cells[at]!)])
       const wrong = row.find(([, value]) => value instanceof CellProblem)
-      if (wrong) yield { line, problem: `${wrong[0]} ${(wrong[1] as CellProblem).words}` }
-      else yield { line, body: writableMembers(definition, Object.fromEntries(row)) }
+      const characters = JSON.stringify([names, cells.map(({ text }) => text)]).length
+      if (wrong) {
+        yield { line, characters, problem: `${wrong[0]} ${(wrong[1] as CellProblem).words}` }
+      } else yield { line, characters, body: writableMembers(definition, Object.fromEntries(row)) }
     }
   }
 }

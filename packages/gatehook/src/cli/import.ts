@@ -18,7 +18,8 @@ import { retryLimited } from './retry-limited.ts'
 
 /** Lines with an error, after which the import ends. */
 const ERRORS_MAX = 100
-const BATCH_ROWS = 100
+/** Lines of a request. Those of a file are divided alike, whatever the declaration is. */
+const BATCH_LINES = 100
 /** A body has at most 1 MiB. */
 const BATCH_CHARACTERS = 300_000
 /** A request of an earlier import that still runs is awaited for two minutes. */
@@ -91,7 +92,10 @@ async function awaitEarlier<T>(send: () => Promise<T>): Promise<T> {
 
 interface SenderOptions {
   readonly isDryRun: boolean
-  /** Names the import: a request with its name and lines creates rows once (§11.1). */
+  /**
+   * Names the import: a request with its name and lines creates rows once (§11.1). Which lines a
+   * request has depends on the file alone.
+   */
   readonly id: string
   /** Receives the number of rows that an earlier import with this id created. */
   readonly countRepeated: (rows: number) => void
@@ -105,8 +109,7 @@ function createSender(
 ) {
   const version = api.service.versions.at(-1)!.name
   const pathOf = (path: string) => `/api/${version}/${name}${path}`
-  const post = (path: string, body: unknown, rows: readonly NewRow[], attempt = 1) => {
-    const lines = `${rows[0]!.line}-${rows.at(-1)!.line}`
+  const post = (path: string, body: unknown, lines: string, attempt = 1) => {
     const key = `import-${name}-${id}-${lines}${attempt > 1 ? `-${attempt}` : ''}`
     return retryLimited(
       async (): Promise<Pick<ApiResponse, 'body' | 'isReplayed'>> =>
@@ -116,11 +119,10 @@ function createSender(
       delay,
     )
   }
-  const sendOne = async (row: NewRow): Promise<LineError[]> => {
-    const { line, body } = row
+  const sendOne = async ({ line, body }: NewRow, lines: string): Promise<LineError[]> => {
     for (let attempt = 1; ; attempt++) {
       try {
-        const { isReplayed } = await post('', body, [row], attempt)
+        const { isReplayed } = await post('', body, lines, attempt)
         if (isReplayed) countRepeated(1)
         return []
       } catch (error) {
@@ -133,21 +135,22 @@ function createSender(
   }
   const sendEach = async (rows: readonly NewRow[]): Promise<LineError[]> => {
     const errors: LineError[] = []
-    for (const row of rows) errors.push(...(await sendOne(row)))
+    for (const row of rows) errors.push(...(await sendOne(row, linesOf([row]))))
     return errors
   }
-  const sendRows = async (rows: readonly NewRow[]): Promise<LineError[]> => {
-    if (!batch || rows.length === 1) return sendEach(rows)
+  const sendBatch = async (rows: readonly NewRow[], lines: string): Promise<LineError[]> => {
+    if (rows.length === 1) return sendOne(rows[0]!, lines)
     const sent = { items: rows.map(({ body }) => body), atomic: false }
     let response: Pick<ApiResponse, 'body' | 'isReplayed'>
     try {
-      response = await post('/batch', sent, rows)
+      response = await post('/batch', sent, lines)
     } catch (error) {
       if (!isRowFailure(error)) throw error
       const fitting = fittingRows(error.response.body as RowFailure)
       if (fitting > 0 && fitting < rows.length) {
-        const first = await sendRows(rows.slice(0, fitting))
-        return [...first, ...(await sendRows(rows.slice(fitting)))]
+        const [first, rest] = [rows.slice(0, fitting), rows.slice(fitting)]
+        const errors = await sendBatch(first, linesOf(first))
+        return [...errors, ...(await sendBatch(rest, linesOf(rest)))]
       }
       // A text with NUL, for example, makes the whole body unreadable: the batch created no row.
       return sendEach(rows)
@@ -163,8 +166,16 @@ function createSender(
       status < 400 ? [] : errorsOf(rows[at]!.line, body),
     )
   }
-  return sendRows
+  /** The first lines of batches and the lines of rows share names, should `batch` change. */
+  return async (rows: readonly NewRow[], firstLine: number): Promise<LineError[]> => {
+    if (batch) return sendBatch(rows, String(firstLine))
+    const errors: LineError[] = []
+    for (const row of rows) errors.push(...(await sendOne(row, String(row.line))))
+    return errors
+  }
 }
+
+const linesOf = (rows: readonly NewRow[]): string => `${rows[0]!.line}-${rows.at(-1)!.line}`
 
 /** Returns the number of items that fit in one change, after a batch that was too large; or 0. */
 function fittingRows({ error, errors = [] }: RowFailure): number {
@@ -211,10 +222,18 @@ async function digestUtf8(file: string): Promise<string> {
   }
 }
 
+const CHANGED =
+  'An import of this file within 24 hours sent these rows in another form: the declaration of ' +
+  'the resource changed since. No row was created twice. Remove the rows that exist from the ' +
+  'file, or create all of them once more with --again.'
+
 /** Returns the function that adds to a failure where an import has ended. */
 const endAt = (line: number, isDryRun: boolean) => (error: unknown) => {
   if (!(error instanceof CommandError)) throw error
   const place = `The import ended at line ${line}: the rows of the lines before it were sent.`
+  if (error instanceof ApiError && codeOf(error) === 'idempotency_key_reused') {
+    throw new CommandError([CHANGED, place], error.exit)
+  }
   const repeat = isDryRun
     ? ''
     : ' The same command within 24 hours continues, and creates no row twice.'
@@ -250,30 +269,32 @@ async function importFile(
   })
   const errors: LineError[] = []
   let rows: NewRow[] = []
-  let characters = 0
+  let [lines, firstLine, characters] = [0, 0, 0]
   let sentRows = 0
   let lastLine = 0
   const flush = async () => {
-    if (rows.length === 0) return
-    errors.push(...(await send(rows).catch(endAt(rows[0]!.line, isDryRun))))
+    if (rows.length > 0) {
+      errors.push(...(await send(rows, firstLine).catch(endAt(rows[0]!.line, isDryRun))))
+    }
     sentRows += rows.length
     rows = []
+    lines = 0
     characters = 0
     report({ step: 'import', fraction: input.bytesRead / Math.max(1, bytes), done: sentRows })
   }
   let failedLines = 0
   for await (const line of readImportLines(input, definition, /\.csv$/i.test(file))) {
     lastLine = line.line
+    const { characters: size = 0 } = line
+    if (characters + size > BATCH_CHARACTERS) await flush()
+    if (lines === 0) firstLine = line.line
+    lines += 1
+    characters += size
     if ('problem' in line) {
       errors.push({ line: line.line, error: 'invalid_line', message: line.problem })
       failedLines += 1
-    } else {
-      const size = JSON.stringify(line.body).length
-      if (characters + size > BATCH_CHARACTERS) await flush()
-      rows.push(line)
-      characters += size
-    }
-    if (rows.length === BATCH_ROWS) await flush()
+    } else rows.push(line)
+    if (lines === BATCH_LINES) await flush()
     if (errors.length >= ERRORS_MAX) break
   }
   const isComplete = errors.length < ERRORS_MAX

@@ -283,7 +283,7 @@ async function importWith(
   const url = `http://127.0.0.1:${(node.address() as AddressInfo).port}`
   const at = { ...place, env: { ...place.env, GATEHOOK_API_KEY: 'k' } }
   const { exit, stderr } = await gatehook(at, 'import', resource, 'a.ndjson', '--url', url)
-  return { exit, stderr, lines: keys.map((key) => key.split('-').slice(-2).join('-')), keys }
+  return { exit, stderr, lines: keys.map((key) => key.split('-').at(-1)), keys }
 }
 
 test('an import waits for an earlier request, and divides no batch for its key', async (t) => {
@@ -291,10 +291,49 @@ test('an import waits for an earlier request, and divides no batch for its key',
   const items = [1, 2].map(() => ({ status: 201, body: {} }))
   const running = [409, failure('idempotency_in_progress')] as const
   const waited = await importWith(t, 'texts', [running, [200, { items }]])
-  assert.deepEqual([waited.exit, waited.lines], [0, ['1-2', '1-2']], waited.stderr)
+  assert.deepEqual([waited.exit, waited.lines], [0, ['1', '1']], waited.stderr)
   const reused = await importWith(t, 'texts', [[422, failure('idempotency_key_reused')]])
-  assert.deepEqual([reused.exit, reused.lines], [1, ['1-2']], reused.stderr)
+  assert.deepEqual([reused.exit, reused.lines], [1, ['1']], reused.stderr)
 })
+
+const V2 = "v1: { released: '2026-01-01' }, v2: { released: '2026-06-01' }"
+/** Changes of a declaration between two imports of a file, and what the second one does. */
+const REDECLARED: readonly [string, (text: string) => string, 'repeats' | 'refuses'][] = [
+  ['a newer version', (text) => text.replace("v1: { released: '2026-01-01' }", V2), 'repeats'],
+  ['a member that clients no longer write', withoutSize, 'refuses'],
+  ['batches from now on', (text) => text.replace("'items', false", "'items', true"), 'refuses'],
+  ['no batches any more', (text) => text.replace("'parts', true", "'parts', false"), 'refuses'],
+]
+
+function withoutSize(text: string): string {
+  return text.replace('size: f.int().min(0).default(1)', 'size: f.int().default(1).readonly()')
+}
+
+for (const { name: kind } of databases) {
+  test(`a repeat after another declaration creates no row twice [${kind}]`, async (t) => {
+    for (const [change, redeclare, expected] of REDECLARED) {
+      const { place, write } = await project(t, kind)
+      // Names are unique: without that, rows would be created twice.
+      const service = SERVICE.replace('f.string().max(20).unique()', 'f.string().max(20)')
+      const run = (resource: string) => gatehook(place, 'import', resource, 'a.csv', '--json')
+      const rows = Array.from({ length: 130 }, (_, at) => `n${at},${at}`)
+      write('service.ts', service)
+      write('a.csv', ['name,size', ...rows].join('\n'))
+      for (const resource of ['parts', 'items']) {
+        assert.equal(JSON.parse((await run(resource)).stdout).created, 130)
+      }
+      write('service.ts', redeclare(service))
+      assert.equal((await gatehook(place, 'migrate')).exit, 0)
+      const repeats = [await run('parts'), await run('items')]
+      const refused = repeats.filter(({ exit }) => exit !== 0)
+      for (const { stderr } of refused) assert.match(stderr, /in another form: .*--again/, change)
+      for (const { exit, stdout } of repeats) {
+        if (exit === 0) assert.equal(JSON.parse(stdout).created, 0, change)
+      }
+      assert.equal(refused.length > 0 ? 'refuses' : 'repeats', expected, change)
+    }
+  })
+}
 
 test('an import retries a row that failed in an earlier one', async (t) => {
   const failed = { error: 'validation_failed', message: 'is taken already' }

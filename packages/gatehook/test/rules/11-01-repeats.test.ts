@@ -194,6 +194,33 @@ eachService(
 )
 
 eachService(
+  'a key of the caller is valid in every version, and for one request',
+  async (service) => {
+    const { post } = service
+    const mine = { ...key('k'), prefer: 'idempotency=caller' }
+    const first = await post('/api/v1/users', body, mine)
+    const repeat = await post('/api/v2/users', body, mine)
+    assert.deepEqual([first.status, repeat.status, replayed(repeat)], [201, 201, true])
+    const unversioned = await post('/api/users', body, { ...mine, 'x-api-version': 'v2' })
+    assert.ok(replayed(unversioned), unversioned.text)
+    for (const other of [
+      await post('/api/v2/users', { ...body, name: 'Eve' }, mine),
+      await post('/api/v2/orders', { user_id: 1, amount: 1 }, mine),
+      await service.patch('/api/v2/users/1', body, mine),
+    ]) {
+      assert.deepEqual([other.status, other.body.error], [422, 'idempotency_key_reused'])
+    }
+    // Another caller, and a key without the preference, are apart.
+    const stranger = service.as(await service.key())
+    const apart = await stranger.post('/api/v2/users', { ...body, email: 'b@example.com' }, mine)
+    const plain = await post('/api/v2/users', { ...body, email: 'c@example.com' }, key('k'))
+    assert.deepEqual([apart.status, replayed(apart)], [201, false])
+    assert.deepEqual([plain.status, replayed(plain)], [201, false])
+    assert.equal(await count(service), 3)
+  },
+)
+
+eachService(
   'a response is replayed for 24 hours',
   async (service) => {
     const { post, app } = service
@@ -222,6 +249,7 @@ eachMigrated('a response with a secret is stored encrypted, for one hour', async
     bytes: new Uint8Array(),
     body: {},
     query: Query.empty,
+    headers: {},
     rawHeaders: ['Idempotency-Key', 'k'],
     principal: { scope, kind: 'key', subject: 's', scopes: new Set() },
     startWork,

@@ -38,6 +38,7 @@ const callOf = (key: string) =>
     query: Query.empty,
     body: {},
     bytes: new Uint8Array(),
+    headers: {},
     rawHeaders: ['Idempotency-Key', key],
     principal: { scope: scopeOf(1, 'live'), kind: 'key', subject: 's', scopes: new Set() },
     startWork,

@@ -6,33 +6,15 @@
 import { Failure } from '../../kernel/failure.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import type { Call, Handling } from '../http/call.ts'
-import { COMMA, splitUnquoted } from '../http/media-type.ts'
+import { preferenceValues } from '../http/preferences.ts'
 import { parameterFailure } from '../http/query.ts'
 
 /** The parameter that requests a dry run where a client cannot set headers. */
 export const DRY_RUN_PARAMETER = 'dry_run'
 
-/**
- * Returns the value of each preference `dry-run`, '' for none (RFC 7240: `=""` is no value). Other
- * preferences are ignored.
- */
-function dryRunValues({ headers }: Pick<Call, 'headers'>): string[] {
-  const { prefer } = headers
-  if (prefer === undefined) return []
-  const preferences = splitUnquoted(String(prefer), COMMA)
-  if (!preferences) throw new Failure('invalid_request', 'The header Prefer has too many parts.')
-  return preferences.flatMap((text) => {
-    const preference = text.split(';', 1)[0]!
-    const at = preference.indexOf('=')
-    const [name, value] =
-      at < 0 ? [preference, ''] : [preference.slice(0, at), preference.slice(at + 1).trim()]
-    return name.trim().toLowerCase() === 'dry-run' ? [value === '""' ? '' : value] : []
-  })
-}
-
 /** Returns whether the request has the preference `dry-run`. Throws for one with a value. */
 export function prefersDryRun(call: Pick<Call, 'headers'>): boolean {
-  const values = dryRunValues(call)
+  const values = preferenceValues(call, 'dry-run')
   if (values.every((value) => value === '')) return values.length > 0
   throw new Failure('invalid_request', 'The preference dry-run has no value: Prefer: dry-run')
 }
@@ -42,7 +24,7 @@ function rejectDryRun(call: Pick<Call, 'headers' | 'query'>): void {
   if (call.query.has(DRY_RUN_PARAMETER)) {
     throw parameterFailure('unknown_parameter', DRY_RUN_PARAMETER, 'is not a parameter here')
   }
-  if (dryRunValues(call).length > 0) {
+  if (preferenceValues(call, 'dry-run').length > 0) {
     throw new Failure('invalid_request', 'This operation has no dry run. It was not executed.')
   }
 }

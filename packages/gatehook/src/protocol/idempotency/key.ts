@@ -4,6 +4,7 @@ import { Failure } from '../../kernel/failure.ts'
 import { credentialName } from '../../kernel/principal.ts'
 import type { Call } from '../http/call.ts'
 import { MediaBody } from '../http/media-body.ts'
+import { preferenceValues } from '../http/preferences.ts'
 import { versionParameters } from '../http/query.ts'
 
 const KEY_MAX_CHARACTERS = 255
@@ -33,9 +34,26 @@ export function readIdempotencyKey({ rawHeaders }: Call): string | undefined {
  */
 export function deriveRecordHash(call: Call, key: string): Buffer {
   const { principal, method, path, version = null } = call
-  const parts = [credentialName(principal!), method, path, version, key]
-  return hash('sha256', JSON.stringify(parts), 'buffer')
+  return hashParts([credentialName(principal!), method, path, version, key])
 }
+
+/**
+ * Derives the hash of a request whose key is valid for the caller as a whole. With its key, a
+ * request of another method, path or content is rejected, and one of another version is a repeat.
+ */
+export const deriveCallerHash = ({ principal }: Call, key: string): Buffer =>
+  hashParts([credentialName(principal!), key])
+
+/** Returns the method and the path of a request, without its version. */
+export const targetOf = ({ method, path, versionSegment }: Call): string =>
+  `${method} ${versionSegment === undefined ? path : path.replace(`/${versionSegment}`, '')}\n`
+
+const hashParts = (parts: readonly (string | null)[]): Buffer =>
+  hash('sha256', JSON.stringify(parts), 'buffer')
+
+/** Returns whether the request has the preference `idempotency=caller`. */
+export const prefersCallerKeys = (call: Pick<Call, 'headers'>): boolean =>
+  preferenceValues(call, 'idempotency').includes('caller')
 
 type Content = Pick<Call, 'body' | 'query'>
 type CountsWork = Pick<Call, 'startWork'>
@@ -46,10 +64,15 @@ export type FingerprintCall = (key: KeyObject) => Buffer
 /**
  * Reads the content of a request once for all keys. The HMAC is keyed because a body may contain a
  * password: a bare hash would allow a reader of the database to guess it.
+ *
+ * @param target - what else a repeat must have
  */
-export async function readFingerprint(call: Content & CountsWork): Promise<FingerprintCall> {
+export async function readFingerprint(
+  call: Content & CountsWork,
+  target = '',
+): Promise<FingerprintCall> {
   const [text] = await contentTexts(call, [call])
-  return (key) => createHmac('sha256', key).update(text!).digest()
+  return (key) => createHmac('sha256', key).update(target).update(text!).digest()
 }
 
 /** Returns the content of requests, which is work of `call` (§11.5). */

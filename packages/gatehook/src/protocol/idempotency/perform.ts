@@ -13,10 +13,13 @@ import { LARGE_BYTES } from '../http/egress.ts'
 import { ownerOf } from '../http/owner.ts'
 import { rehearse } from './dry-run.ts'
 import {
+  deriveCallerHash,
   deriveRecordHash,
   type FingerprintCall,
+  prefersCallerKeys,
   readFingerprint,
   readIdempotencyKey,
+  targetOf,
 } from './key.ts'
 import {
   answerOf,
@@ -151,13 +154,14 @@ export function createPerform({ db, clock, vault, pending, recordChange }: Perfo
       await prepare?.()
       return db.write((tx) => inRequest(tx, call, change), { ...options, ...(group && { group }) })
     }
-    const hash = deriveRecordHash(call, key)
+    const isOfCaller = prefersCallerKeys(call)
+    const hash = isOfCaller ? deriveCallerHash(call, key) : deriveRecordHash(call, key)
     const name = `${call.principal!.scope} ${hash.toString('latin1')}`
     if (running.has(name)) throw inProgress()
     running.add(name)
     try {
       const idsAt = (nowMs: number) => recordIdsAt(hash, nowMs)
-      const fingerprint = await readFingerprint(call)
+      const fingerprint = await readFingerprint(call, isOfCaller ? targetOf(call) : '')
       if (prepare) {
         const now = steadyNow(clock)
         const record = await findRecord(db, call.principal!.scope, idsAt(now), now)

@@ -109,7 +109,8 @@ export const headerParameters: Readonly<Record<string, JsonSchema>> = {
     { type: 'string' },
     '`dry-run`: the server stores nothing. The response is that of the write, with its status, ' +
       'events and deliveries in `_dry_run`. A 204 becomes a 200 whose body is `{"_dry_run": …}`, ' +
-      'which no response describes. `?dry_run=true` is equivalent.',
+      'which no response describes. `?dry_run=true` is equivalent. `idempotency=caller`: the ' +
+      '`Idempotency-Key` is valid in every version, and other requests with it are rejected.',
   ),
   LastEventID: header('Last-Event-ID', { type: 'string' }, 'Resumes after the event with this id.'),
 }
