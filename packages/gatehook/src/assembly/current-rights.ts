@@ -5,7 +5,8 @@
  * rights that another node has not ended yet.
  */
 import { ADMIN_SCOPE } from '../identity/access/administration.ts'
-import { holdKeyScopes } from '../identity/access/key-reader.ts'
+import type { AccessEnd } from '../identity/access/given-access.ts'
+import { findKeyEnd, holdKeyScopes } from '../identity/access/key-reader.ts'
 import { holdClient } from '../identity/oauth/client-store.ts'
 import { findRule, holdRule } from '../identity/oauth/issuer-store.ts'
 import { readIdentityHashes } from '../identity/people/identities.ts'
@@ -39,6 +40,7 @@ export type MayStillAdminister = (tx: Tx, maker: StoredPrincipal) => Promise<boo
 export interface CurrentRights {
   readonly currentScopes: CurrentScopes
   readonly mayStillAdminister: MayStillAdminister
+  readonly accessEndMs: AccessEnd
   readonly makerRights: MakerRights
 }
 
@@ -118,6 +120,8 @@ export function createCurrentRights(
       const scopes = await currentScopes(tx, { ...maker, scopes: ADMINISTRATION })
       return scopes?.has(ADMIN_SCOPE) === true
     },
+    accessEndMs: async (tx, { kind, scope, subject: id, revision }) =>
+      kind === 'key' ? findKeyEnd(tx, { scope, id, revision }) : undefined,
     makerRights: {
       async person(tx, subject) {
         const row = await lockPerson(tx, subject)

@@ -8,6 +8,7 @@ import type { ServiceDefinition } from '../declare/resources/service.ts'
 import type { RecordEvent } from '../history/events/store.ts'
 import type { Administration } from '../identity/access/administration.ts'
 import type { Identify } from '../identity/access/authenticate.ts'
+import type { AccessEnd } from '../identity/access/given-access.ts'
 import { createConsoleSessions } from '../identity/people/console-session.ts'
 import { createCredentialSync } from '../identity/people/credential-sync.ts'
 import { createDevices, type Devices } from '../identity/people/devices.ts'
@@ -46,6 +47,7 @@ export interface SignInAssembly {
   readonly mailOutbox: MailOutbox
   readonly queue: JobQueue
   readonly mayStillAdminister: MayStillAdminister
+  readonly accessEndMs: AccessEnd
 }
 
 /** The sessions of the server's own pages: console and portal. */
@@ -77,6 +79,7 @@ export function assemblePeople(
     mailOutbox: outbox,
     queue,
     mayStillAdminister,
+    accessEndMs,
   }: SignInAssembly,
 ): SignInModules {
   const { config, random, clock, vault, db, log, publicUrl } = foundation
@@ -124,6 +127,7 @@ export function assemblePeople(
     admin,
     passwords: config.operatorsPasswords,
     mayStillAdminister,
+    accessEndMs,
     operatorOpenid: assembleOperatorOpenid(foundation, admin),
     list,
     perform,
@@ -141,6 +145,7 @@ export function assemblePeople(
   const portal = createPortal({
     admin,
     mayStillAdminister,
+    accessEndMs,
     list,
     perform,
     people,

@@ -36,8 +36,11 @@ export function assembleTokens(
     vault,
     log,
     record,
-    endGivenAccess: (tx, { subject, clientId }) =>
-      administration.endGivenAccess!(tx, { maker: personMaker(subject), client: clientId }),
+    endGivenAccess: (tx, { subject, clientId: client, session }) =>
+      administration.endGivenAccess!(tx, {
+        ...{ maker: personMaker(subject), client },
+        ...(session !== undefined && { session }),
+      }),
     list,
     signOutEverywhere,
     lookup: {

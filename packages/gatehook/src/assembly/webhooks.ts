@@ -141,7 +141,7 @@ export interface MakerAssembly {
 export function assembleMakers(
   { db, clock, random, trail }: Foundation,
   { catalog, types, record, wake }: MakerAssembly,
-): { makers: Makers } & Pick<CurrentRights, 'currentScopes' | 'mayStillAdminister'> {
+): { makers: Makers } & Omit<CurrentRights, 'makerRights'> {
   const resource = signInResource(catalog.service.resources)?.name
   const { makerRights: rights, ...current } = createCurrentRights(resource, () => clock.now())
   const makers = createMakers({ db, clock, random, trail, types, record, wake, rights })

@@ -4,7 +4,7 @@
  * administers has a way to lose them.
  */
 import assert from 'node:assert/strict'
-import type { Caller, Reply } from '../../../../test/rig/service.ts'
+import type { Reply } from '../../../../test/rig/service.ts'
 import { createCurrentRights } from '../../src/assembly/current-rights.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
 import { CALLERS } from '../../src/route-table.ts'
@@ -17,6 +17,19 @@ import {
   obtainCode,
   PASSWORD as PASSWORD_OF_BROWSER,
 } from '../oauth/rig.ts'
+import {
+  ADMIN,
+  created,
+  createPerson,
+  mailedToken,
+  nameOf,
+  OPERATOR_PASSWORD,
+  openedBy,
+  type Post,
+  TOKEN,
+  tokenOf,
+  withHeaders,
+} from '../people/given-access-rig.ts'
 import { eachMailService, type Inbox } from '../people/mail-rig.ts'
 import { basicOf, PASSWORD } from '../people/rig.ts'
 import { cookieOf } from '../portal/rig.ts'
@@ -25,9 +38,6 @@ const NOTICE = { subject: 'v1 ends', text: 'Please move to v2.' }
 const CONTACT = 'api@acme.example'
 const INVITED = 'invited@example.com'
 const OTHER_PASSWORD = 'another horse battery staple'
-const OPERATOR_PASSWORD = 'a long one for the console'
-
-type Post = Caller['post']
 
 /** An administrator, and the ways in which its access ends. */
 interface Maker {
@@ -35,34 +45,6 @@ interface Maker {
   readonly ends: Readonly<Record<string, () => Promise<Reply>>>
   /** Ends that mail survives, which waits for its transport: it names no token or session. */
   readonly mailsStay?: readonly string[]
-}
-
-const withHeaders =
-  ({ anonymous }: Inbox, headers: Readonly<Record<string, string>>): Post =>
-  (path, body = {}) =>
-    anonymous.post(path, body, headers)
-
-let count = 0
-const nameOf = () => `maker${++count}`
-
-async function created(reply: Promise<Reply>) {
-  const { status, text, body } = await reply
-  assert.equal(status, 201, text)
-  return body
-}
-
-const ADMIN = { scopes: ['admin'], mode: 'live', customer: 'default' }
-
-async function createPerson({ operator }: Inbox, password = PASSWORD) {
-  const name = nameOf()
-  const fields = { name, email: `${name}@example.com`, password, ...ADMIN }
-  return created(operator.post('/admin/users', fields))
-}
-
-async function tokenOf(reply: Promise<Reply>) {
-  const { status, text, body } = await reply
-  assert.equal(status, 200, text)
-  return bearer(body.access_token)
 }
 
 async function createOperator(
@@ -189,6 +171,7 @@ async function createSignedIn(rig: Inbox): Promise<Maker> {
       'without the session': async () =>
         admin.delete(`${path}/sessions/${(await admin.get(`${path}/sessions`)).body.data[0].id}`),
       'that has signed out everywhere': () => anonymous.post('/auth/logout-all', {}, own),
+      'that has signed out': () => anonymous.post('/auth/logout', {}, own),
     },
   }
 }
@@ -263,14 +246,6 @@ eachMailService(
   },
 )
 
-const TOKEN = /#token=(\S+)/
-
-/** Returns the token of the only link in the mail that waits. */
-async function mailedToken(inbox: Inbox['inbox']): Promise<string> {
-  const links = (await inbox.receive()).flatMap(({ text }) => TOKEN.exec(text) ?? [])
-  return links[1]!
-}
-
 eachMailService('a link of an invitation ends with its maker', async (rig) => {
   const { anonymous, inbox } = rig
   const invited = await createInvited(rig)
@@ -292,29 +267,6 @@ eachMailService('the link of an invitation opens once its maker has signed out',
   assert.ok((await anonymous.delete('/console/session', headers)).status < 300)
   assert.equal((await anonymous.post('/console/session', { token })).status, 201)
 })
-
-/** Creates an operator who signs in by a link of another one, or by its mail. */
-async function openedBy(
-  { operator: admin, anonymous, inbox }: Inbox,
-  post: Post,
-  isMailed: boolean,
-) {
-  const email = `${nameOf()}@example.com`
-  const input = { email, password: OPERATOR_PASSWORD }
-  const { id } = await created(admin.post('/admin/operators', input))
-  const path = `/admin/operators/${id}`
-  if (isMailed) assert.equal((await post(`${path}/invitation`)).status, 202)
-  const tokenOfLink = async () => TOKEN.exec((await created(post(`${path}/link`))).url)![1]
-  const token = isMailed ? await mailedToken(inbox) : await tokenOfLink()
-  const opened = await anonymous.post('/console/session', { token })
-  assert.equal(opened.status, 201, opened.text)
-  const headers = { cookie: cookieOf(opened), 'x-gatehook-console': '1' }
-  return {
-    post: (at: string, body: object = {}) => anonymous.post(at, body, headers),
-    status: async () => (await anonymous.get('/admin/operators', headers)).status,
-    signIn: () => anonymous.post('/console/session', input),
-  }
-}
 
 eachMailService('sessions that links opened end with the access of their maker', async (rig) => {
   const { anonymous } = rig

@@ -84,6 +84,23 @@ export async function holdKeyScopes(
   return row?.scopes
 }
 
+const endOfKey = prepareStatement(`SELECT k.expires_at AS key_end, s.expires_at AS secret_end
+  FROM gh_api_keys k LEFT JOIN gh_api_key_secrets s
+    ON s.scope = k.scope AND s.key_id = k.id AND s.created_at = ?
+  WHERE k.scope = ? AND k.id = ?`)
+
+/** Returns when a key or its secret expires, in epoch milliseconds; undefined: never. */
+export async function findKeyEnd(
+  from: Reader,
+  { scope, id, revision }: UsedKey,
+): Promise<number | undefined> {
+  const row = await from.get<{ key_end: number | null; secret_end: number | null }>(
+    endOfKey([revision ?? null, scope, id]),
+  )
+  const ends = [row?.key_end, row?.secret_end].filter((end) => end != null)
+  return ends.length === 0 ? undefined : Math.min(...ends)
+}
+
 export interface KeyHint {
   readonly name: string
   readonly hint: string

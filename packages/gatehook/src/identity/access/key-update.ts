@@ -132,6 +132,8 @@ async function writeUpdate(
   await store.updateKey(tx, row, cells)
   if (patch.scopes && !patch.scopes.includes(ADMIN_SCOPE)) {
     await admin.endGivenAccess?.(tx, { maker: row.id })
+  } else if (expires_at != null) {
+    await admin.endGivenAccess?.(tx, { maker: row.id, at: expires_at })
   }
   const expiry = expires_at == null ? expires_at : isoTime(expires_at)
   const detail = { ...sets, ...(expiry !== undefined && { expires_at: expiry }), widened }

@@ -25,6 +25,7 @@ import { requireAdministratorFor } from './scopes.ts'
 import {
   createSecretStore,
   endingOf,
+  endOfOverlap,
   type HashedSecret,
   hashSecret,
   overlapMs,
@@ -239,7 +240,7 @@ export async function rollKey(
     const hint = hintOf(key)
     await secrets.replace(tx, row, key, now, overlapMs(overlap))
     await store.setHint(tx, row, hint)
-    if (overlapMs(overlap) === 0) await admin.endGivenAccess?.(tx, { maker: id })
+    await admin.endGivenAccess?.(tx, { maker: id, ...endOfOverlap(overlap, now) })
     const detail = { overlap_seconds: overlapMs(overlap) / 1000 }
     const { scope } = row
     await recordAudit(tx, { actor, action: 'key.roll', target: id, scope, detail }, admin)

@@ -26,6 +26,10 @@ export interface RotationOverlap {
   readonly overlap_seconds?: number | undefined
 }
 
+/** Returns when access by an older secret ends: now without an overlap. */
+export const endOfOverlap = (overlap: RotationOverlap, nowMs: number): { readonly at?: number } =>
+  overlapMs(overlap) === 0 ? {} : { at: nowMs + overlapMs(overlap) }
+
 export const overlapMs = ({ overlap_seconds = DEFAULT_OVERLAP_S }: RotationOverlap): number =>
   overlap_seconds * 1000
 

@@ -19,6 +19,7 @@ import { customerIdOf } from '../access/customer-reader.ts'
 import { findMisplacedScope, holdCustomerScope } from '../access/grant-validation.ts'
 import {
   createSecretStore,
+  endOfOverlap,
   hashSecret,
   overlapMs,
   type RotationOverlap,
@@ -299,7 +300,7 @@ export async function rotateSecret(
     if (store.keysOf(row)) throw new Failure('invalid_state', 'The client has keys, no secret.')
     const secret = createSecret(admin.random)
     await secrets.replace(tx, { id, scope: row.scope }, secret, now, overlapMs(overlap))
-    if (overlapMs(overlap) === 0) await admin.endGivenAccess?.(tx, { maker: id })
+    await admin.endGivenAccess?.(tx, { maker: id, ...endOfOverlap(overlap, now) })
     const detail = { overlap_seconds: overlapMs(overlap) / 1000 }
     const { scope } = row
     const entry = { actor, action: 'client.rotate_secret', target: id, scope, detail }

@@ -12,6 +12,7 @@ import type { Tx } from '../../platform/storage/database.ts'
 import type { Call } from '../../protocol/http/call.ts'
 import { readCookie, setCookie } from '../../protocol/http/cookies.ts'
 import type { Administration } from '../access/administration.ts'
+import type { AccessEnd } from '../access/given-access.ts'
 import type { VerifyPassword } from './login.ts'
 import { INSTALLATION } from './namespace.ts'
 import { lockActiveOperator } from './operator-access.ts'
@@ -34,6 +35,8 @@ export interface SignInDeps {
   readonly passwords: Config['operatorsPasswords']
   /** Whether the administrator who created a link may still create one. */
   readonly mayStillAdminister: (tx: Tx, maker: StoredPrincipal) => Promise<boolean>
+  /** Returns when the access of the maker of a link ends, if it has an end. */
+  readonly accessEndMs: AccessEnd
 }
 
 /** Throws 403 where operators sign in with OpenID Connect alone. */
@@ -54,6 +57,8 @@ export interface ConsoleSignIn {
   /** Locked in the transaction, so that the end of an access sees the session, or this that end. */
   readonly operator: Pick<store.OperatorRow, 'id' | 'email' | 'disabled'> | null
   readonly link?: store.UsedLink
+  /** When the access of the maker of the link ends. Default: it has no end. */
+  readonly endMs?: number
   readonly isVerified: boolean
   /** Of OpenID Connect: its issuer, and its tokens, encrypted for the hash of the session. */
   readonly provider?: {
@@ -66,7 +71,7 @@ export interface ConsoleSignIn {
 export const createSessionOpener =
   ({ admin, passwords }: Pick<SignInDeps, 'admin' | 'passwords'>) =>
   async (tx: Tx, call: Call, session: ConsoleSignIn) => {
-    const { operator, link, isVerified, provider } = session
+    const { operator, link, isVerified, provider, endMs = Number.POSITIVE_INFINITY } = session
     const { clock, random } = admin
     if (operator && operator.disabled !== 0) throw invalidCredentials()
     const now = clock.now()
@@ -80,11 +85,12 @@ export const createSessionOpener =
       link: link?.id ?? null,
       maker_id: link?.maker_id ?? null,
       maker_client: link?.maker_client ?? null,
+      maker_session: link?.maker_session ?? null,
       address: call.address,
       verified: Number(isVerified),
       created_at: now,
-      expires_at: now + IDLE_MS,
-      ends_at: now + SESSION_LIFE_MS,
+      expires_at: Math.min(now + IDLE_MS, endMs),
+      ends_at: Math.min(now + SESSION_LIFE_MS, endMs),
     }
     // A browser has one session: the new cookie replaces the previous one.
     const previousToken = readCookie(call, COOKIE_NAME)
@@ -115,7 +121,7 @@ export type OpenedSession = Awaited<ReturnType<ReturnType<typeof createSessionOp
 
 /** Creates the two ways to open a session: a one-time link, or a password and a code. */
 export function createSignIn(deps: SignInDeps) {
-  const { admin, verifyPassword, secondFactor, mayStillAdminister } = deps
+  const { admin, verifyPassword, secondFactor, mayStillAdminister, accessEndMs } = deps
   const { db, clock } = admin
   const openSession = createSessionOpener(deps)
 
@@ -132,7 +138,11 @@ export function createSignIn(deps: SignInDeps) {
         const message = 'The link was used before or has expired: gatehook operators link.'
         throw new Failure('invalid_credentials', message)
       }
-      return openSession(tx, call, { operator, link, isVerified: true })
+      const endMs = maker ? await accessEndMs(tx, JSON.parse(maker)) : undefined
+      return openSession(tx, call, {
+        ...{ operator, link, isVerified: true },
+        ...(endMs !== undefined && { endMs }),
+      })
     })
   }
 

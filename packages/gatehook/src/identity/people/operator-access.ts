@@ -58,12 +58,14 @@ type GivenAccess = Pick<Administration, 'endGivenAccess'>
  */
 export function createEndGivenAccess(endPortalAccess: EndGivenAccess): EndGivenAccess {
   const endGivenAccess: EndGivenAccess = async (tx, maker) => {
-    let ended = await store.deleteGivenLinks(tx, maker)
+    const { at } = maker
+    let ended = await store.endGivenLinks(tx, maker)
     ended += await endPortalAccess(tx, maker)
     const others = await store.listOpenedBy(tx, maker)
     for (const other of others) await store.lockOperatorById(tx, other)
-    ended += await store.deleteSessionsOpenedBy(tx, maker)
-    for (const other of others) ended += await endGivenAccess(tx, { maker: other })
+    ended += await store.endSessionsOpenedBy(tx, maker)
+    for (const other of others)
+      ended += await endGivenAccess(tx, { maker: other, ...(at !== undefined && { at }) })
     return ended
   }
   return endGivenAccess

@@ -7,7 +7,7 @@ import { runOne } from '../../platform/storage/discarded-rows.ts'
 import { insertInto, sql } from '../../platform/storage/sql.ts'
 import { foldName } from '../../protocol/fields/folding.ts'
 import { selectCustomerNo } from '../access/customer-reader.ts'
-import { type EndedMaker, type GivenBy, isGivenBy } from '../access/given-access.ts'
+import { type EndedMaker, endGivenRows, type GivenBy, isGivenBy } from '../access/given-access.ts'
 import type { CreatedObject, CreatedReading } from '../access/key-reader.ts'
 
 export interface OperatorRow extends Row {
@@ -164,13 +164,14 @@ export const findLink = (from: Reader, hash: Uint8Array) =>
 /** Deletes a valid link and returns it: of concurrent requests with one link, one gets it. */
 export const takeLink = (tx: Tx, hash: Uint8Array, now: number) =>
   tx.get<UsedLink & Row>(sql`DELETE FROM gh_console_links
-    WHERE hash = ${hash} AND expires_at > ${now} RETURNING id, maker_id, maker_client`)
+    WHERE hash = ${hash} AND expires_at > ${now} 
+    RETURNING id, maker_id, maker_client, maker_session`)
 
 export const deleteLinks = (tx: Tx, operator: string) =>
   tx.run(sql`DELETE FROM gh_console_links WHERE operator = ${operator}`)
 
-export const deleteGivenLinks = (tx: Tx, ended: EndedMaker) =>
-  tx.run(sql`DELETE FROM gh_console_links WHERE ${isGivenBy(ended)}`)
+export const endGivenLinks = (tx: Tx, ended: EndedMaker) =>
+  tx.run(endGivenRows('gh_console_links', ended, ['expires_at']))
 
 /** Lists the operators that an operator created and that are enabled, the newest first. */
 export const listOperatorsCreatedBy = (from: Reader, operator: string, { limit }: CreatedReading) =>
@@ -312,9 +313,9 @@ export const listOpenedBy = async (from: Reader, ended: EndedMaker): Promise<str
       ORDER BY operator`)
   ).map((row) => row.operator)
 
-/** Deletes the sessions that links of a maker opened. */
-export const deleteSessionsOpenedBy = (tx: Tx, ended: EndedMaker) =>
-  tx.run(sql`DELETE FROM gh_console_sessions WHERE ${isGivenBy(ended)}`)
+/** Ends the sessions that links of a maker opened. */
+export const endSessionsOpenedBy = (tx: Tx, ended: EndedMaker) =>
+  tx.run(endGivenRows('gh_console_sessions', ended, ['expires_at', 'ends_at']))
 
 export const deleteSessions = (tx: Tx, operator: string) =>
   tx.run(sql`DELETE FROM gh_console_sessions WHERE operator = ${operator}`)

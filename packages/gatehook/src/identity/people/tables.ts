@@ -187,7 +187,7 @@ export const consoleLinks: Table = {
   name: 'gh_console_links',
   row:
     'A link that opens the console once, as its `operator`. `maker`: the administrator who ' +
-    'created it, as JSON. `maker_id`, `maker_client`: with whose access it ends.',
+    'created it, as JSON. `maker_id`, `maker_client`, `maker_session`: with whose access it ends.',
   columns: {
     hash: bytes.secret,
     id: text.plain,
@@ -195,6 +195,7 @@ export const consoleLinks: Table = {
     maker: text.plain.orNull,
     maker_id: text.plain.orNull,
     maker_client: text.plain.orNull,
+    maker_session: text.plain.orNull,
     expires_at: int,
   },
   key: ['hash'],
@@ -213,13 +214,14 @@ export const consoleSessions: Table = {
   row:
     'A session of the console. `provider_tokens`: with which the groups of its operator are read ' +
     'again; `claims_read_at`: when they were read, `claims_claimed_at`: when a node began to. ' +
-    '`maker_id`, `maker_client`: with whose access the link ended.',
+    '`maker_id`, `maker_client`, `maker_session`: with whose access it ends.',
   columns: {
     hash: bytes.secret,
     operator: text.plain.orNull,
     link: text.plain.orNull,
     maker_id: text.plain.orNull,
     maker_client: text.plain.orNull,
+    maker_session: text.plain.orNull,
     created_at: int,
     expires_at: int,
     id: text.plain.or(''),

@@ -167,7 +167,10 @@ interface EndedAtClient {
 }
 
 /** The person of a session, and its client. */
-type OwnerOfSession = Pick<RefreshTokenInfo, 'subject' | 'clientId'>
+type OwnerOfSession = Pick<RefreshTokenInfo, 'subject' | 'clientId'> & {
+  /** Ends what this session gave alone. */
+  readonly session?: string
+}
 
 /** Ends the access that a person gave through a client, whose session has ended (§13). */
 export type EndAccessOf = (tx: Tx, owner: OwnerOfSession) => Promise<unknown>
@@ -338,7 +341,7 @@ export interface Tokens {
    * Revokes a session: its refresh token with the commit, its access tokens on each node within
    * 2 s. Returns false if it had ended.
    *
-   * @param owner ends the access that its person gave through its client, too
+   * @param owner ends the access that its person gave through its client or session, too
    */
   revokeSession(tx: Tx, sessionId: string, owner?: OwnerOfSession): Promise<boolean>
   /** Revokes a token. The access that its subject gave ends, too. */

@@ -140,9 +140,12 @@ async function logout(
   const customer = claims && (await lookup.findCustomer(claims.customer))
   const scope = customer && scopeOf(customer.no, claims!.mode)
   await db.write(async (tx) => {
-    if (session && (await tokens.revokeSession(tx, session.sessionId))) {
+    if (session) {
       const { sessionId, subject, clientId, scope } = session
-      await auditSessionEnd(tx, deps, call, { id: sessionId, subject, clientId, scope })
+      const owner = { subject, clientId, session: sessionId }
+      if (await tokens.revokeSession(tx, sessionId, owner)) {
+        await auditSessionEnd(tx, deps, call, { id: sessionId, subject, clientId, scope })
+      }
     }
     if (claims && !isRevoked) await revokeByAccessToken(tx, deps, call, claims, scope)
   })
@@ -160,7 +163,8 @@ async function revokeByAccessToken(
   const { tokens, clock } = deps
   const { sid, sub, kind, client_id, jti } = claims
   const name = typeof claims.name === 'string' ? claims.name : undefined
-  if (sid !== undefined && (await tokens.revokeSession(tx, sid))) {
+  const owner = sid === undefined ? undefined : { subject: sub, clientId: client_id, session: sid }
+  if (sid !== undefined && (await tokens.revokeSession(tx, sid, owner))) {
     const ended = { id: sid, subject: sub, clientId: client_id, name, scope }
     await auditSessionEnd(tx, deps, call, ended)
     return

@@ -76,8 +76,8 @@ export async function* readRows(
   person: PersonPlace,
 ): AsyncGenerator<string> {
   const ids = new Set<RowId>()
-  for (let pass = 1, found = true; found && pass <= PASSES_MAX; pass++) {
-    found = false
+  for (let pass = 1, hasRows = true; hasRows && pass <= PASSES_MAX; pass++) {
+    hasRows = false
     for (let after: readonly Value[] | undefined; ; ) {
       const page = await list(reader, person, after, SLICE_ROWS)
       let text = ''
@@ -85,7 +85,7 @@ export async function* readRows(
         if (ids.has(id)) continue
         const row = await read(reader, person, id)
         if (!row) continue
-        found = true
+        hasRows = true
         if (ids.size <= NOTED_ROWS_MAX) ids.add(id)
         text += line(table, row)
         if (text.length < TURN_CHARACTERS) continue

@@ -8,6 +8,7 @@ import { actorOf, recordAudit } from '../../history/audit/store.ts'
 import type { Administration } from '../../identity/access/administration.ts'
 import type { Identify } from '../../identity/access/authenticate.ts'
 import { principalMembersOf } from '../../identity/access/customers.ts'
+import type { AccessEnd } from '../../identity/access/given-access.ts'
 import { findCustomer } from '../../identity/access/store.ts'
 import type { Devices } from '../../identity/people/devices.ts'
 import type { SignInApi, SignInName } from '../../identity/people/login.ts'
@@ -50,6 +51,8 @@ export interface PortalSessionDeps {
   readonly admin: Administration
   /** Whether the administrator who created a link may still create one. */
   readonly mayStillAdminister: (tx: Tx, maker: StoredPrincipal) => Promise<boolean>
+  /** Returns when the access of the maker of a link ends, if it has an end. */
+  readonly accessEndMs: AccessEnd
   readonly people: Pick<SignInApi, 'signIn' | 'confirm' | 'findPerson' | 'recordSignIn'>
   readonly devices: Devices
   /** Where a sign-in name is unique (§4.8). */
@@ -116,17 +119,33 @@ function createFindSession({ admin, people, seesAllRows }: PortalSessionDeps): F
 /** A session before it has an id and times. */
 type PortalOpening = Omit<store.PortalSession, 'id' | 'created_at' | 'expires_at'>
 
+/** The name of the person that opens a session, and its end at the latest. */
+interface PortalOpener {
+  readonly name: string | null
+  readonly endMs?: number | undefined
+}
+
 /** Creates the two ways to open a session: a one-time link, or a name and a password. */
-function createSignIn({ admin, people, mayStillAdminister }: PortalSessionDeps) {
+function createSignIn({ admin, people, mayStillAdminister, accessEndMs }: PortalSessionDeps) {
   const { db, clock, random } = admin
-  const openSession = async (tx: Tx, call: Call, grant: PortalOpening, name: string | null) => {
+  const openSession = async (
+    tx: Tx,
+    call: Call,
+    grant: PortalOpening,
+    { name, endMs = Number.POSITIVE_INFINITY }: PortalOpener,
+  ) => {
     const now = clock.now()
     const token = random.bytes(TOKEN_BYTES).toString('base64url')
     const id = createTimeOrderedId('pss_', now, random)
     // A browser has one session: the new cookie replaces the previous one.
     const previous = readCookie(call, COOKIE_NAME)
     if (previous !== undefined) await store.takeSession(tx, sha256(previous))
-    const row = { ...grant, id, created_at: now, expires_at: now + SESSION_LIFE_MS }
+    const row = {
+      ...grant,
+      id,
+      created_at: now,
+      expires_at: Math.min(now + SESSION_LIFE_MS, endMs),
+    }
     await store.insertSession(tx, { ...row, hash: sha256(token), address: call.address })
     if (grant.kind === 'person') await store.trimSessions(tx, grant, SESSIONS_PER_PERSON)
     const { kind, subject, customer, mode, scope } = grant
@@ -152,7 +171,8 @@ function createSignIn({ admin, people, mayStillAdminister }: PortalSessionDeps) 
       // The failure rolls the deletion back: the link stays valid.
       if (customer?.suspended !== 0) throw new Failure('customer_suspended')
       const session: PortalOpening = { ...grant, kind: 'portal', subject, revision: null }
-      return openSession(tx, call, session, link.email)
+      const endMs = maker === undefined ? undefined : await accessEndMs(tx, JSON.parse(maker))
+      return openSession(tx, call, session, { name: link.email, endMs })
     })
 
   const signInByPassword = async (
@@ -170,9 +190,16 @@ function createSignIn({ admin, people, mayStillAdminister }: PortalSessionDeps) 
       await people.recordSignIn(tx, person)
       const session: PortalOpening = {
         ...{ scope, customer, mode, kind: 'person', subject, revision },
-        ...{ can: '[]', email: null, return_url: null, maker_id: null, maker_client: null },
+        ...{
+          can: '[]',
+          email: null,
+          return_url: null,
+          maker_id: null,
+          maker_client: null,
+          maker_session: null,
+        },
       }
-      return openSession(tx, call, session, username)
+      return openSession(tx, call, session, { name: username })
     })
   }
 

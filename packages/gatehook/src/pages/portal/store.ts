@@ -1,6 +1,10 @@
 /** SQL of the portal's one-time links and sessions. */
 import { customerOf } from '../../identity/access/customer-reader.ts'
-import { type EndGivenAccess, type GivenBy, isGivenBy } from '../../identity/access/given-access.ts'
+import {
+  type EndGivenAccess,
+  endGivenRows,
+  type GivenBy,
+} from '../../identity/access/given-access.ts'
 import type { Mode } from '../../kernel/principal.ts'
 import type { Reader, Row, Tx } from '../../platform/storage/database.ts'
 import { insertInto, raw, sql } from '../../platform/storage/sql.ts'
@@ -49,7 +53,7 @@ export const takeLink = (tx: Tx, hash: Uint8Array, now: number) =>
   tx.get<PortalLinkRow>(sql`DELETE FROM gh_portal_links WHERE hash = ${hash}
     AND expires_at > ${now}
     RETURNING id, scope, customer, mode, can, email, return_url, maker_id,
-      maker_client, created_at, expires_at`)
+      maker_client, maker_session, created_at, expires_at`)
 
 /** Deletes a link that was not used yet; returns 0 if there is none. */
 export const deleteLink = (tx: Tx, id: string): Promise<number> =>
@@ -84,7 +88,7 @@ export interface OpenPortalSession extends Row, PortalSession {
 export const findSession = (from: Reader, hash: Uint8Array, now: number) =>
   from.get<OpenPortalSession>(sql`SELECT s.id, s.scope, s.customer, s.mode, s.kind, s.subject,
     s.revision, s.can, s.email, s.return_url, s.created_at, s.expires_at,
-    s.maker_id, s.maker_client,
+    s.maker_id, s.maker_client, s.maker_session,
     c.name AS customer_name, c.suspended, c.limits, c.external_id
     FROM gh_portal_sessions s JOIN ${raw(customerOf('s.customer'))}
     WHERE s.hash = ${hash} AND s.expires_at > ${now}`)
@@ -122,9 +126,9 @@ const MAX_TRIMMED = 100
 /** Deletes the session that a link opened; returns 0 if there is none. */
 export const deleteSessionOfLink = (tx: Tx, link: string): Promise<number> =>
   tx.run(sql`DELETE FROM gh_portal_sessions WHERE kind = 'portal' AND subject = ${link}`)
-/** Deletes the links of a maker, and the sessions that they opened. Returns the number of both. */
+
+/** Ends the links of a maker, and the sessions that they opened. Returns the number of both. */
 export const endPortalAccess: EndGivenAccess = async (tx, ended) => {
-  const isGiven = isGivenBy(ended)
-  const links = await tx.run(sql`DELETE FROM gh_portal_links WHERE ${isGiven}`)
-  return links + (await tx.run(sql`DELETE FROM gh_portal_sessions WHERE ${isGiven}`))
+  const links = await tx.run(endGivenRows('gh_portal_links', ended, ['expires_at']))
+  return links + (await tx.run(endGivenRows('gh_portal_sessions', ended, ['expires_at'])))
 }

@@ -2,14 +2,14 @@
 import { byScope, bytes, int, type Table, text } from '../../platform/storage/table.ts'
 
 /** The administrator who created a link. */
-const MAKER = { columns: ['maker_id', 'maker_client'], isIn: () => true }
+const MAKER = { columns: ['maker_id', 'maker_client', 'maker_session'], isIn: () => true }
 const LINK_MAKER = { columns: ['maker', ...MAKER.columns], isIn: () => true }
 
 export const portalLinks: Table = {
   name: 'gh_portal_links',
   row:
     'A link that opens the portal once. `maker`: the administrator who created it, as JSON. ' +
-    '`maker_id`, `maker_client`: with whose access it ends.',
+    '`maker_id`, `maker_client`, `maker_session`: with whose access it ends.',
   columns: {
     hash: bytes.secret,
     id: text.plain,
@@ -22,6 +22,7 @@ export const portalLinks: Table = {
     maker: text.plain.orNull,
     maker_id: text.plain.orNull,
     maker_client: text.plain.orNull,
+    maker_session: text.plain.orNull,
     created_at: int,
     expires_at: int,
   },
@@ -38,6 +39,11 @@ export const portalLinks: Table = {
     id: { on: 'id', unique: true, serves: 'a link by its id' },
     scope: { on: 'scope, expires_at', serves: 'the links of a customer' },
     maker: { on: 'maker_id', serves: 'the links of a maker' },
+    client: {
+      on: 'maker_client',
+      where: 'maker_client IS NOT NULL',
+      serves: 'the links of a client',
+    },
     expiry: { on: 'expires_at', serves: 'the purge' },
   },
   stays: 'until `expires_at`',
@@ -47,7 +53,7 @@ export const portalLinks: Table = {
 
 export const portalSessions: Table = {
   name: 'gh_portal_sessions',
-  row: 'A session of the portal. `maker_id`, `maker_client`: with whose access its link ended.',
+  row: 'A session of the portal. `maker_id`, `maker_client`, `maker_session`: with whose access it ends.',
   columns: {
     hash: bytes.secret,
     id: text.plain,
@@ -62,6 +68,7 @@ export const portalSessions: Table = {
     return_url: text.personal.orNull,
     maker_id: text.plain.orNull,
     maker_client: text.plain.orNull,
+    maker_session: text.plain.orNull,
     address: text.personal,
     created_at: int,
     expires_at: int,
@@ -80,6 +87,11 @@ export const portalSessions: Table = {
     id: { on: 'id', unique: true, serves: 'a session by its id' },
     subject: { on: 'kind, subject, scope, created_at', serves: 'the newest sessions of a subject' },
     maker: { on: 'maker_id', serves: 'the sessions of the links of a maker' },
+    client: {
+      on: 'maker_client',
+      where: 'maker_client IS NOT NULL',
+      serves: 'the sessions of the links of a client',
+    },
     expiry: { on: 'expires_at', serves: 'the purge' },
   },
   stays: 'until `expires_at`',
