@@ -186,3 +186,41 @@ test('no client of one customer takes the set of another, or of an issuer', asyn
   await find(issuer, 'one')
   assert.deepEqual(fetched, [])
 })
+
+test('a set whose fetch failed delays no request with one of its keys', async () => {
+  let nowMs = 1e12
+  const fetches: PromiseWithResolvers<{ value: unknown; lifetimeMs: number }>[] = []
+  const fetchDocument = () => {
+    const fetch = Promise.withResolvers<{ value: unknown; lifetimeMs: number }>()
+    fetches.push(fetch)
+    return fetch.promise
+  }
+  const { find } = createKeySets({
+    fetchDocument: fetchDocument as never,
+    fetchTrusted: fetchDocument as never,
+    countFetch: async () => undefined,
+    clock: { now: () => nowMs },
+  })
+  const source = { jwksUri: 'https://app.example/jwks.json' }
+  const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
+  const first = find(source, 'one')
+  await nextTurn()
+  fetches[0]!.resolve({ value: { keys: [KEY] }, lifetimeMs: 0 })
+  await first
+  nowMs += 11 * 60_000
+  const failing = find(source, 'one')
+  await nextTurn()
+  fetches[1]!.reject(new Error('timed out'))
+  await failing
+  nowMs += 61_000
+  const select = await find(source, 'one')
+  assert.equal(select, await failing)
+  await nextTurn()
+  assert.equal(fetches.length, 3, 'it is fetched beside the request')
+  assert.equal(await find(source, 'one'), select)
+  assert.equal(fetches.length, 3)
+  fetches[2]!.resolve({ value: { keys: [{ ...KEY, kid: 'two' }] }, lifetimeMs: 0 })
+  await nextTurn()
+  assert.notEqual(await find(source, 'two'), select)
+  assert.equal(fetches.length, 3)
+})

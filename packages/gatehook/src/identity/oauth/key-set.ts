@@ -1,7 +1,8 @@
 /**
  * The keys of a client (§16.7) or of a trusted issuer (§16.8): a JWK set, inline, at a URL or where
  * the metadata of the issuer says. A set in use is fetched every 10 minutes, so that a key that its
- * owner has removed ends; one that could not be read for a day is unusable.
+ * owner has removed ends; one that could not be read for a day is unusable. While fetches fail, a
+ * further one delays no request whose key the set has.
  */
 import type { createLocalJWKSet, JSONWebKeySet, JWK } from 'jose'
 import { isLoopback } from '../../kernel/address.ts'
@@ -182,15 +183,34 @@ export interface KeySets {
   find(keys: AssertionKeys, kid: string | undefined, customer?: string): Promise<SelectKey>
 }
 
-export function createKeySets(deps: {
+interface KeySetFetches {
   readonly fetchDocument: FetchDocument
   /** Fetches from the host of an issuer, which an administrator trusts, wherever it is. */
   readonly fetchTrusted: FetchDocument
+}
+
+/** Fetches a set, for an issuer without a URL after its metadata. */
+async function readSet(
+  { fetchDocument, fetchTrusted }: KeySetFetches,
+  source: FetchedSource,
+): Promise<unknown> {
+  if (!('issuer' in source)) return (await fetchDocument(source.jwksUri, MAX_KEY_SET_BYTES)).value
+  const { issuer } = source
+  const fetchFrom = async (url: string) => {
+    const isOwnHost = new URL(url).host === new URL(issuer).host
+    return (await (isOwnHost ? fetchTrusted : fetchDocument)(url, MAX_ISSUER_BYTES)).value
+  }
+  return fetchFrom(source.jwksUri ?? readKeySetUrl(await fetchFrom(metadataUrl(issuer)), issuer))
+}
+
+interface KeySetDeps extends KeySetFetches {
   /** Counts fetches from addresses that clients choose. */
   readonly countFetch: CountFetch
   readonly clock: Pick<Clock, 'now'>
-}): KeySets {
-  const { fetchDocument, fetchTrusted, countFetch, clock } = deps
+}
+
+export function createKeySets(deps: KeySetDeps): KeySets {
+  const { countFetch, clock } = deps
   const clientSets = new BoundedMap<string, FetchedSet>(MAX_CACHED)
   const issuerSets = new BoundedMap<string, FetchedSet>(MAX_CACHED)
   /** Of a URL and a customer: those of one do not evict what another one may not fetch yet. */
@@ -204,15 +224,6 @@ export function createKeySets(deps: {
     const kind = before.readMs > 0 ? 'used key set' : 'new key set'
     return (await countFetch({ kind, url: source.jwksUri, customer })) === undefined
   }
-  const read = async (source: FetchedSource): Promise<unknown> => {
-    if (!('issuer' in source)) return (await fetchDocument(source.jwksUri, MAX_KEY_SET_BYTES)).value
-    const { issuer } = source
-    const fetchFrom = async (url: string) => {
-      const isOwnHost = new URL(url).host === new URL(issuer).host
-      return (await (isOwnHost ? fetchTrusted : fetchDocument)(url, MAX_ISSUER_BYTES)).value
-    }
-    return fetchFrom(source.jwksUri ?? readKeySetUrl(await fetchFrom(metadataUrl(issuer)), issuer))
-  }
   const load = async (
     source: FetchedSource,
     before: FetchedSet,
@@ -222,7 +233,7 @@ export function createKeySets(deps: {
     const attemptMs = clock.now()
     let next: FetchedSet
     try {
-      const keys = usableKeys(await read(source))
+      const keys = usableKeys(await readSet(deps, source))
       next = {
         keys,
         select: await selectFrom(keys),
@@ -270,6 +281,12 @@ export function createKeySets(deps: {
       const isUnknown = kid !== undefined && !cached.keys?.keys.some((key) => key.kid === kid)
       const isOld = cached.readMs + FETCHED_EVERY_MS <= now
       const isDue = (isUnknown || isOld) && cached.attemptMs + FETCHED_AGAIN_MS <= now
+      const isUsable = cached.select !== undefined && cached.readMs + USABLE_MS > now
+      if (isDue && !isUnknown && isUsable && cached.cause !== undefined) {
+        // The former fetch failed: this one may hang, too.
+        fetchOnce(keys, cached, customer).catch(() => undefined)
+        return cached.select
+      }
       const set = isDue
         ? ((await fetchOnce(keys, cached, customer)) ?? { ...cached, cause: REFUSED })
         : cached

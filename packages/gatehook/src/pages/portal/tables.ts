@@ -53,7 +53,9 @@ export const portalLinks: Table = {
 
 export const portalSessions: Table = {
   name: 'gh_portal_sessions',
-  row: 'A session of the portal. `maker_id`, `maker_client`, `maker_session`: with whose access it ends.',
+  row:
+    'A session of the portal. `maker_id`, `maker_client`, `maker_session`: with whose access it ' +
+    'ends.',
   columns: {
     hash: bytes.secret,
     id: text.plain,
