@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { shareRuns } from './shared-runs.ts'
 
-function stage(rest: { times: number; maxMs: number } = { times: 0, maxMs: 0 }) {
+function stage(rest: { times: number; maxMs: number; joins?: boolean } = { times: 0, maxMs: 0 }) {
   const runs: PromiseWithResolvers<number>[] = []
   const rests: number[] = []
   let nowMs = 0
@@ -57,4 +57,22 @@ test('a run is followed by a rest, which has a bound', async () => {
     pass(10)
   }
   assert.deepEqual(rests, [20, 490])
+})
+
+test('with `joins`, a call during a run has its result, a later one another', async () => {
+  const { runs, call } = stage({ times: 0, maxMs: 0, joins: true })
+  const first = call()
+  await nextTurn()
+  const beside = call()
+  runs[0]!.resolve(1)
+  assert.deepEqual(await Promise.all([first, beside]), [1, 1])
+  const later = call()
+  await nextTurn()
+  assert.equal(runs.length, 2)
+  runs[1]!.reject(new Error('late'))
+  await assert.rejects(later, /late/)
+  const last = call()
+  await nextTurn()
+  runs[2]!.resolve(3)
+  assert.equal(await last, 3)
 })

@@ -53,7 +53,8 @@ export function probeRoutes({ readiness, tolerated, clock, log }: ProbeRouteOpti
       const warnings = await listUnreadyReasons(tolerated, log)
       return healthOf(reasons, warnings, reasonForCallers)
     }
-    return shareRuns(run, { clock, ...CHECK_REST })
+    // A check may take 2 s: a prober beside another one waits for one run, not for two.
+    return shareRuns(run, { clock, ...CHECK_REST, joins: true })
   }
   const runs = { read: runsOf('read'), write: runsOf('write') }
   return [

@@ -3,7 +3,7 @@
  * former pair, and a start fails.
  */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { describeFileError } from '../../kernel/files.ts'
 import { readTls, type TlsFiles } from '../../protocol/http/tls.ts'
 import { type FigureWatch, type FigureWatchOptions, watchFigure } from './watched-figure.ts'
@@ -43,17 +43,40 @@ export function findTlsFault(files: TlsFiles): string | undefined {
   }
 }
 
+/** Returns `findTlsFault` of files, which are parsed once after each change. */
+function createFaultReader(files: TlsFiles): () => string | undefined {
+  let last: { readonly state: string; readonly fault: string | undefined } | undefined
+  const stateOf = (file: string) => {
+    const { ino, size, mtimeMs, ctimeMs } = statSync(file)
+    return [ino, size, mtimeMs, ctimeMs]
+  }
+  const readState = (): string | undefined => {
+    try {
+      return JSON.stringify([stateOf(files.certFile), stateOf(files.keyFile)])
+    } catch {
+      return undefined
+    }
+  }
+  return () => {
+    const state = readState()
+    if (state === undefined) return findTlsFault(files)
+    if (last?.state !== state) last = { state, fault: findTlsFault(files) }
+    return last.fault
+  }
+}
+
 const MESSAGE =
   'The files of the certificate cannot be loaded: the node goes on with the former ones, and its ' +
   'next start would fail. Correct them; nodes load them within 2 s.'
 
 /** `files` is undefined if another program terminates TLS. */
-export const createTlsFileCheck = (
+export function createTlsFileCheck(
   files: TlsFiles | undefined,
   options: FigureWatchOptions,
-): FigureWatch =>
-  watchFigure(options, {
-    read: () => files && { fault: findTlsFault(files) },
+): FigureWatch {
+  const readFault = files && createFaultReader(files)
+  return watchFigure(options, {
+    read: () => readFault && { fault: readFault() },
     describe: ({ fault }) => fault && { message: MESSAGE, detail: `${fault} ${MESSAGE}` },
     gauges: [
       [
@@ -63,3 +86,4 @@ export const createTlsFileCheck = (
       ],
     ],
   })
+}
