@@ -36,6 +36,7 @@ import { databaseTarget } from '../platform/config/config.ts'
 import { databaseExists } from '../platform/config/environment.ts'
 import { openDatabase } from '../platform/storage/open.ts'
 import { isInstalled } from '../platform/storage/settings.ts'
+import { findDerivedMistakes } from './check-derived.ts'
 import { type Checked, type Rewrite, reportOf, type VersionCallers } from './check-report.ts'
 import { type CommandSpec, configOf, type Input } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
@@ -226,12 +227,12 @@ async function run(input: Input): Promise<number> {
     writeFile(path, serializeLock(lockOf(promisesOf(definition), accepted)))
   }
   const statements = readSqlReport(serviceFile.path)
-  const ok = (!isBroken || rewrite === 'accepted') && statements.mistakes.length === 0
+  const mistakes = [...statements.mistakes, ...(await findDerivedMistakes(definition))]
+  const sql = { ...statements, mistakes }
+  const ok = (!isBroken || rewrite === 'accepted') && mistakes.length === 0
   const updated = rewrite === 'updated' || rewrite === 'accepted'
   const result = { lock: file, ok, updated, accepted: reason ?? null, ...checked, callers }
-  out.result({ ...result, sql: statements }, () =>
-    reportOf({ ...checked, callers, file, today, rewrite, sql: statements }),
-  )
+  out.result({ ...result, sql }, () => reportOf({ ...checked, callers, file, today, rewrite, sql }))
   return ok ? EXIT.ok : EXIT.failed
 }
 
