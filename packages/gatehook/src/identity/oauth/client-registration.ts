@@ -12,6 +12,7 @@ import type { Principal } from '../../kernel/principal.ts'
 import { retryAfterS } from '../../kernel/time.ts'
 import type { Database, Tx } from '../../platform/storage/database.ts'
 import { bearerChallenge, parseAuthorization } from '../../protocol/http/authorization.ts'
+import { writeFor } from '../../protocol/http/authorized-write.ts'
 import type { Call, Route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import { hasCredential } from '../../protocol/http/own-page.ts'
@@ -141,7 +142,8 @@ async function register(
     used_at: null,
     created_at: now,
   }
-  await db.write(async (tx) => {
+  const write = writeFor(call, db)
+  await write(async (tx) => {
     await makeSpace(tx, owner)
     await store.insertClient(tx, row)
     if (secret) await secrets.add(tx, { id, scope: row.scope }, hashSecret(secret), now)

@@ -12,6 +12,7 @@ import { addressBlock } from '../../kernel/address.ts'
 import { Failure } from '../../kernel/failure.ts'
 import { sha256 } from '../../kernel/secret.ts'
 import { retryAfterS } from '../../kernel/time.ts'
+import { writeFor } from '../../protocol/http/authorized-write.ts'
 import { type Answer, type Call, type Route, route } from '../../protocol/http/call.ts'
 import { implement, respond } from '../../protocol/http/operation.ts'
 import type { Limiter } from '../../protocol/quota/limiter.ts'
@@ -119,7 +120,8 @@ async function requestCodes(deps: DeviceDeps, call: Call, parameters: OauthParam
   const request = { clientId: id, scope, scopes, audience, address, addressBlock: block }
   // Before the transaction, so that a refused request writes nothing.
   const { isFull, untilMs } = await findWaitingGrants(db, block, clock.now())
-  const codes = isFull ? undefined : await db.write((tx) => insertDeviceGrant(tx, request, deps))
+  const insert = writeFor(call, db)
+  const codes = isFull ? undefined : await insert((tx) => insertDeviceGrant(tx, request, deps))
   if (!codes) {
     throw tooMany(`An address has at most ${MAX_WAITING_PER_ADDRESS} open codes.`, untilMs, deps)
   }
