@@ -5,6 +5,7 @@ import {
   createRangeMatcher,
   isLoopback,
   parseAddressRange,
+  siteOfBlock,
   unmapAddress,
 } from './address.ts'
 
@@ -70,4 +71,17 @@ test('a block is an IPv4 address in any spelling, or the /64 of an IPv6 address'
   assert.equal(addressBlock('::1'), '0:0:0:0::/64')
   assert.equal(addressBlock('2001:db8:0:2::192.0.2.1'), '2001:db8:0:2::/64')
   assert.equal(addressBlock('nowhere'), 'nowhere')
+})
+
+test('the site of a block of IPv6 is its /48', () => {
+  for (const [address, site] of [
+    ['2001:db8:7:8::1', '2001:db8:7::/48'],
+    ['2001:db8::1', '2001:db8:0::/48'],
+    ['::1', '0:0:0::/48'],
+    ['192.0.2.1', undefined],
+    ['::ffff:192.0.2.1', undefined],
+    ['unix', undefined],
+  ] as const) {
+    assert.equal(siteOfBlock(addressBlock(address)), site, address)
+  }
 })

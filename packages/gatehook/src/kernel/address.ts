@@ -74,7 +74,16 @@ export function addressBlock(address: string): string {
       .join('.')
   }
   const block = groups.slice(0, BLOCK_GROUPS)
-  return `${block.map((group) => group.toString(16)).join(':')}::/64`
+  return block.map((group) => group.toString(16)).join(':') + BLOCK_END
+}
+
+const BLOCK_END = '::/64'
+const SITE_GROUPS = 3
+
+/** Returns the /48 of a block of IPv6, the most that a site usually has; undefined for others. */
+export function siteOfBlock(block: string): string | undefined {
+  if (!block.endsWith(BLOCK_END)) return undefined
+  return `${block.split(':', SITE_GROUPS).join(':')}::/48`
 }
 
 /** Parses the 16-bit groups of a part of an IPv6 address; an IPv4 suffix is two groups. */

@@ -23,6 +23,21 @@ test('one address leaves most connections to the others', () => {
   assert.ok(limit.open('192.0.2.2'), 'a closed connection is free')
 })
 
+test('the blocks of one site leave most connections to the others', () => {
+  const limit = createConnectionLimit(1000)
+  const releases: (() => void)[] = []
+  for (let block = 0; block < 2000; block++) {
+    const release = limit.open(`2001:db8:7:${block.toString(16)}::1`)
+    if (release) releases.push(release)
+  }
+  assert.equal(releases.length, 334)
+  assert.equal(limit.open('2001:db8:7:ffff::1'), undefined, 'a new /64 of the same /48')
+  assert.ok(limit.open('2001:db8:8::1'), 'another /48')
+  assert.ok(limit.open('::ffff:192.0.2.1'), 'IPv4')
+  for (const release of releases) release()
+  for (let count = 0; count < 200; count++) assert.ok(limit.open('2001:db8:7::1'), String(count))
+})
+
 test('a trusted proxy has no share', () => {
   const limit = createConnectionLimit(100, ['10.0.0.0/8'])
   for (let count = 0; count < 100; count++) assert.ok(limit.open('::ffff:10.1.2.3'))

@@ -1,13 +1,23 @@
 /**
  * Bounds the open connections (§11.4): those of the process, and the share of each address. The
- * share shrinks as the process fills, so that no address takes the connections of the others.
+ * share shrinks as the process fills, so that no address takes the connections of the others. The
+ * /64 blocks of an IPv6 site, a /48, have a share together: an attacker has all of them.
  */
-import { addressBlock, createRangeMatcher, unmapAddress } from '../../kernel/address.ts'
+import {
+  addressBlock,
+  createRangeMatcher,
+  siteOfBlock,
+  unmapAddress,
+} from '../../kernel/address.ts'
 
-/** An address may hold this fraction of the free connections … */
-const SHARE = 1 / 4
-/** … and always this many. */
-const MIN_SHARE = 16
+/** A holder may have `part` of the free connections, and always `least`. */
+interface ConnectionShare {
+  readonly part: number
+  readonly least: number
+}
+
+const ADDRESS: ConnectionShare = { part: 1 / 4, least: 16 }
+const SITE: ConnectionShare = { part: 1 / 2, least: 32 }
 
 export interface ConnectionLimit {
   /**
@@ -23,23 +33,28 @@ export function createConnectionLimit(
   proxies: readonly string[] = [],
 ): ConnectionLimit {
   const isProxy = createRangeMatcher(proxies)
-  const countByBlock = new Map<string, number>()
+  const counts = new Map<string, number>()
   let total = 0
+  const add = (holder: string, change: 1 | -1) => {
+    const count = (counts.get(holder) ?? 0) + change
+    if (count > 0) counts.set(holder, count)
+    else counts.delete(holder)
+  }
   return {
     open(address) {
       const block = addressBlock(address)
-      const count = countByBlock.get(block) ?? 0
+      const site = siteOfBlock(block)
+      const holders = [block, ...(site === undefined ? [] : [site])]
       const free = maxConnections - total
-      const isOverShare =
-        count >= Math.max(MIN_SHARE, free * SHARE) && !isProxy(unmapAddress(address))
-      if (free <= 0 || isOverShare) return undefined
-      countByBlock.set(block, count + 1)
+      const isOver = (holder: string, { part, least }: ConnectionShare) =>
+        (counts.get(holder) ?? 0) >= Math.max(least, free * part)
+      const isOverShare = isOver(block, ADDRESS) || (site !== undefined && isOver(site, SITE))
+      if (free <= 0 || (isOverShare && !isProxy(unmapAddress(address)))) return undefined
+      for (const holder of holders) add(holder, 1)
       total += 1
       return () => {
         total -= 1
-        const remaining = countByBlock.get(block)! - 1
-        if (remaining > 0) countByBlock.set(block, remaining)
-        else countByBlock.delete(block)
+        for (const holder of holders) add(holder, -1)
       }
     },
   }
