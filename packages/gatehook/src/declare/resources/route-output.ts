@@ -271,12 +271,15 @@ interface SampleParts {
   readonly rowOf: (definition: ResourceDefinition) => AnyRow
 }
 
-/** Returns the limits of the rows that a route returns; own code decides what other bodies show. */
+/**
+ * Returns the limits of the rows that a route returns. A body that is not declared can contain any
+ * row, also in a replay after a field of it was limited.
+ */
 export function limitsOfRoute(
   { limits }: Pick<Catalog, 'limits'>,
   { output }: RouteDefinition,
 ): FieldLimits {
-  if (!output || isMedia(output)) return []
+  if (!output || isMedia(output)) return limits
   const members = output instanceof Resource ? [output] : Object.values(output as OutputMembers)
   const names = members
     .flatMap((member) => [member, ...itemOf(member)])
