@@ -65,6 +65,20 @@ for (const [name, { add, repair, isAtOnce }] of Object.entries(CASES)) {
   })
 }
 
+test('a column that a trigger fills is named once it has refused a row [postgres]', async (t) => {
+  const { node, warningsOf, namedOf, query } = await openNode(t)
+  await query(`CREATE FUNCTION one.fills() RETURNS trigger LANGUAGE plpgsql
+    AS 'BEGIN NEW.region := nullif(NEW.text, ''tea''); RETURN NEW; END'`)
+  await query(`CREATE TRIGGER fills BEFORE INSERT ON one.notes
+    FOR EACH ROW EXECUTE FUNCTION one.fills()`)
+  await query('ALTER TABLE one.notes ADD COLUMN region text NOT NULL')
+  assert.equal((await node.post('/api/v1/notes', { text: 'milk' })).status, 201)
+  assert.doesNotMatch(JSON.stringify(await warningsOf()), /refuses/)
+  assert.equal((await node.post('/api/v1/notes', { text: 'tea' })).status, 500)
+  assert.match(JSON.stringify(await warningsOf()), /refuses/)
+  assert.match(await namedOf(), /Repair it: ALTER TABLE notes ALTER COLUMN region DROP NOT NULL\./)
+})
+
 const TRIGGERS = {
   sqlite: ['CREATE TRIGGER ignored BEFORE INSERT ON users BEGIN SELECT RAISE(IGNORE); END'],
   postgres: [

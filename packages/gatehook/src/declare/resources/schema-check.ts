@@ -190,10 +190,11 @@ export async function openSchemaCheck({
 /** Errors of statements beside `SchemaError`, which changed tables can cause. */
 const EXPLAINED = [isDenied, isWithoutPartition, isUnsupported, isTypeMismatch, isRejection]
 
-/** Whether a constraint or a trigger has rejected or discarded a row. */
+/** Whether a constraint, a column or a trigger has rejected or discarded a row. */
 function isRejection(error: unknown): boolean {
   const isOwn = error instanceof DiscardedRowError || error instanceof ConstraintError
-  return isOwn || serverErrorOf(error)?.constraint !== undefined
+  const { constraint, column } = serverErrorOf(error) ?? {}
+  return isOwn || constraint !== undefined || column !== undefined
 }
 
 /** Adds the defaults of the start, which migrations of the team may have chosen. */

@@ -140,7 +140,8 @@ export function listFaults(
 
 /**
  * Returns by table the statements that end what refuses rows: row level security and columns at
- * once, constraints and triggers once they have, since they may be the team's.
+ * once, constraints and triggers once they have, since they may be the team's. A trigger before the
+ * insert may fill a column: that one counts once it has refused a row, too.
  */
 function repairRejecting(
   parts: TableParts,
@@ -148,11 +149,13 @@ function repairRejecting(
   rejecting: Rejecting,
 ): ReadonlyMap<string, readonly string[]> {
   const tables = new Set([...expected.columns.keys()].map((path) => path.split('.')[0]))
+  const filled = new Set(parts.triggers.flatMap(({ table, discards }) => (discards ? table : [])))
   const columns = [...parts.columns].flatMap(([path, column]) => {
     const [table, name] = path.split('.') as [string, string]
     const isFilled = !column || column.isNullable || column.isNumbered || column.fallback !== null
     if (isFilled || !tables.has(table) || expected.columns.has(path)) return []
-    return [{ table, drop: `ALTER TABLE ${table} ALTER COLUMN ${name} DROP NOT NULL` }]
+    const drop = allowNull(table, name)
+    return filled.has(table) && !rejecting.has(drop) ? [] : [{ table, drop }]
   })
   const drops = [...parts.constraints, ...parts.triggers].filter(({ drop }) => rejecting.has(drop))
   const secured = [...parts.secured].map(([table, drop]) => ({ table, drop }))
@@ -160,7 +163,11 @@ function repairRejecting(
   return new Map([...all].map(([table, same]) => [table, same.map(({ drop }) => drop)]))
 }
 
-/** Returns the statements that drop the constraint or the triggers behind an error. */
+const NOT_NULL_VIOLATION = '23502'
+const allowNull = (table: string, column: string): string =>
+  `ALTER TABLE ${table} ALTER COLUMN ${column} DROP NOT NULL`
+
+/** Returns the statements that end the constraint, the column or the triggers behind an error. */
 export function listRejecting(
   { constraints, triggers }: Pick<TableParts, 'constraints' | 'triggers'>,
   error: unknown,
@@ -170,6 +177,9 @@ export function listRejecting(
     return own.map(({ drop }) => drop)
   }
   const sent = serverErrorOf(error instanceof ConstraintError ? error.cause : error)
+  if (sent?.state === NOT_NULL_VIOLATION && sent.table && sent.column) {
+    return [allowNull(sent.table, sent.column)]
+  }
   if (sent?.constraint === undefined) return []
   return constraints.flatMap(({ name, drop }) => (name === sent.constraint ? drop : []))
 }
