@@ -42,10 +42,7 @@ export interface Tx extends Reader {
   readonly writes: number
   /** See `WriteOptions`. */
   readonly scope?: number | undefined
-  /**
-   * Returns the row of a counter that this transaction adds to, so that writers do not queue for one
-   * row; always 0 on SQLite. `spread`: differs between writers.
-   */
+  /** Returns the row of a counter to add to; 0 on SQLite. `spread`: differs between writers. */
   counterSlot(spread: number): number
   /**
    * Like `get`, and locks the row against changes until this transaction ends: FOR UPDATE, which
