@@ -70,7 +70,7 @@ export class SteadyClock implements Clock {
   }
 
   /**
-   * Decides a step by another clock: the step is right, or does not count as long as that clock says
+   * Decides a step by another clock: it is right, or does not count for as long as that clock says
    * so. `aheadMs`: how far that clock is ahead of `now`.
    */
   judge(aheadMs: number): void {
