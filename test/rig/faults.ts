@@ -8,7 +8,8 @@ export interface Fault {
   readonly restore: () => void
 }
 
-const STATEMENTS = ['all', 'get', 'arrays', 'lock', 'hold', 'run', 'runLater', 'insert'] as const
+const READS = ['all', 'get', 'arrays', 'lock', 'hold'] as const
+const STATEMENTS = [...READS, 'run', 'runLater', 'addLater', 'insert'] as const
 
 /** Makes the `nth` statement of `db.write` throw, counted from 1; 0 only counts statements. */
 export function failAt(db: Database, nth: number): Fault {
@@ -17,13 +18,15 @@ export function failAt(db: Database, nth: number): Fault {
   const wrapped = (tx: Tx): Tx => {
     const counting = Object.create(tx) as Tx
     for (const name of STATEMENTS) {
-      const run = (tx[name] as (statement: unknown) => unknown).bind(tx)
-      ;(counting as unknown as Record<string, unknown>)[name] = (statement: unknown) => {
+      const run = (tx[name] as ((...statement: unknown[]) => unknown) | undefined)?.bind(tx)
+      if (!run) continue
+      ;(counting as unknown as Record<string, unknown>)[name] = (...statement: unknown[]) => {
         statementCount += 1
         if (statementCount === nth) throw new Error('injected failure')
-        return run(statement)
+        return run(...statement)
       }
     }
+    counting.counterSlot = (spread) => tx.counterSlot(spread)
     counting.attempt = (change) => tx.attempt(change)
     counting.afterCommit = (action) => tx.afterCommit(action)
     return counting

@@ -13,6 +13,8 @@ export interface Clock {
   step?(): ClockStep | undefined
   /** Counts the time that it is now as a step of `byMs` within the last day. */
   doubt?(byMs: number): void
+  /** See `SteadyClock`. */
+  judge?(aheadMs: number): void
 }
 
 /** A step of the machine's clock within the last day. */

@@ -43,27 +43,27 @@ export class SteadyClock implements Clock {
     this.#sleptMs = uptimeMs() - elapsedMs
   }
 
-  elapsedMs(): number {
+  readonly elapsedMs = (): number => {
     return this.#machine.elapsedMs()
   }
 
-  now(): number {
+  readonly now = (): number => {
     const elapsedMs = this.#update()
     return Math.round(elapsedMs + this.#followedMs)
   }
 
-  steadyNow(): number {
+  readonly steadyNow = (): number => {
     const elapsedMs = this.#update()
     return Math.round(elapsedMs + this.#steadyMs)
   }
 
-  step(): ClockStep | undefined {
+  readonly step = (): ClockStep | undefined => {
     this.#update()
     const step = this.#step
     return step && { byMs: step.offsetMs - this.#steadyMs, sinceMs: step.sinceMs }
   }
 
-  doubt(byMs: number): void {
+  readonly doubt = (byMs: number): void => {
     const nowMs = this.#update()
     this.#step = { offsetMs: this.#followedMs, sinceMs: nowMs, followMs: nowMs }
     this.#steadyMs = this.#followedMs - byMs
@@ -73,7 +73,7 @@ export class SteadyClock implements Clock {
    * Decides a step by another clock: it is right, or does not count for as long as that clock says
    * so. `aheadMs`: how far that clock is ahead of `now`.
    */
-  judge(aheadMs: number): void {
+  readonly judge = (aheadMs: number): void => {
     const nowMs = this.#update()
     if (!this.#step) return
     const otherMs = this.#followedMs + aheadMs

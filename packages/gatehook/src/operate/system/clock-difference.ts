@@ -6,7 +6,6 @@
  */
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
-import { SteadyClock } from '../../kernel/steady-clock.ts'
 import {
   CLOCK_REFUSE_MS,
   describeClocks,
@@ -65,7 +64,7 @@ export function createClockDifference(options: ClockDifferenceOptions): ClockDif
       reading = readClocks(value, { sentMs, receivedMs: clock.now() })
       const sentence = warning()
       const { differenceMs } = reading
-      if (clock instanceof SteadyClock) clock.judge(differenceMs)
+      clock.judge?.(differenceMs)
       if (sentence && !hasWarned) log.warn({ clock_difference_ms: differenceMs }, sentence)
       hasWarned = sentence !== undefined
     },

@@ -21,6 +21,7 @@ import { createEnqueue } from '../../platform/jobs/queue.ts'
 import { judgeStep } from '../../platform/nodes/server-clock.ts'
 import { createRetriedSync, createVaultSync } from '../../platform/secrets/vault-sync.ts'
 import { clockFollower, followClock } from '../../platform/storage/clock-setting.ts'
+import type { Database } from '../../platform/storage/database.ts'
 import { openDatabase } from '../../platform/storage/open.ts'
 import { startTracing, type TracingSettings } from '../../platform/telemetry/open-telemetry.ts'
 import { createEventJobs, type EventHandlers } from '../jobs/event-jobs.ts'
@@ -122,6 +123,15 @@ interface EngineHostDeps {
   readonly onTakenOver?: () => void
 }
 
+/** Lets the clock of the database decide steps of the machine's. Returns the function that stops. */
+const startJudging = (db: Database, clock: SteadyClock, log: Log) =>
+  startInterval({
+    intervalMs: JUDGE_MS,
+    log,
+    run: () => judgeStep(db, clock),
+    failure: 'the clock of the database could not be read',
+  })
+
 /** Opens the engine and starts it. Throws `StorageError` when the database cannot be opened. */
 export async function openEngineHost(
   settings: EngineSettings,
@@ -147,12 +157,7 @@ export async function openEngineHost(
   const stopClock = testClock ? followClock(testClock, log) : async () => {}
   const readSecrets = () =>
     (settings.secretFile && readSecretFiles(settings.secretFile)) || settings.masterSecrets
-  const stopJudging = startInterval({
-    intervalMs: JUDGE_MS,
-    log,
-    run: () => judgeStep(db, base),
-    failure: 'the clock of the database could not be read',
-  })
+  const stopJudging = startJudging(db, base, log)
   const syncVault = createVaultSync({ db, clock, vault, readSecrets })
   const secretSync = createRetriedSync(syncVault, log)
   if (!(await syncVault())) secretSync.request()
