@@ -123,7 +123,7 @@ interface EngineHostDeps {
   readonly onTakenOver?: () => void
 }
 
-/** Lets the clock of the database decide steps of the machine's. Returns the function that stops. */
+/** Lets the clock of the database decide steps of the machine; returns the end of it. */
 const startJudging = (db: Database, clock: SteadyClock, log: Log) =>
   startInterval({
     intervalMs: JUDGE_MS,
