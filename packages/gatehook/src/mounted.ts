@@ -79,10 +79,11 @@ export const mount = (options: MountOptions): Mounted =>
   (instances[INSTANCE] ??= createMounted(options))
 
 function createMounted(options: MountOptions): Mounted {
-  const { open, current, end } = createOpener(options)
+  const opener = createOpener(options)
+  const { open, current, end } = opener
   return {
-    ...handlersOf(open, belowPath),
-    wellKnown: handlersOf(open, wellKnownTarget),
+    ...handlersOf(opener, belowPath),
+    wellKnown: handlersOf(opener, wellKnownTarget),
     async ready() {
       await open()
     },
@@ -106,7 +107,17 @@ interface OpenedService {
 /** Requests within this time of a failed opening get its failure; a later one opens again. */
 const RETRY_MS = 1_000
 
-function createOpener(options: MountOptions) {
+interface Opener {
+  open(): Promise<OpenedService>
+  /** Returns the service while it is open. */
+  opened(): OpenedService | undefined
+  /** Returns the service, also after the end. */
+  current(): Promise<OpenedService | undefined>
+  end(): void
+}
+
+function createOpener(options: MountOptions): Opener {
+  let opened: OpenedService | undefined
   let opening: Promise<OpenedService> | undefined
   let failedMs: number | undefined
   let hasEnded = false
@@ -117,12 +128,18 @@ function createOpener(options: MountOptions) {
       if (!opening || !isFresh()) {
         failedMs = undefined
         opening = openService(options)
-        opening.catch(() => {
-          failedMs = wallClock.elapsedMs()
-        })
+        opening.then(
+          (service) => {
+            opened = service
+          },
+          () => {
+            failedMs = wallClock.elapsedMs()
+          },
+        )
       }
       return opening
     },
+    opened: () => (hasEnded ? undefined : opened),
     current: async () => opening?.catch(() => undefined),
     end() {
       hasEnded = true
@@ -190,7 +207,7 @@ const OPENING = 'The database is being opened. Retry later.'
  */
 type FindTarget = (urls: readonly string[], path: string) => string
 
-function handlersOf(open: () => Promise<OpenedService>, findTarget: FindTarget): Handlers {
+function handlersOf({ open, opened }: Opener, findTarget: FindTarget): Handlers {
   return {
     fetch: async (request, { address, secure } = {}) => {
       try {
@@ -214,7 +231,8 @@ function handlersOf(open: () => Promise<OpenedService>, findTarget: FindTarget):
       const { socket, url = '/' } = request
       const { originalUrl = url } = request as { originalUrl?: string }
       try {
-        const { app, path } = await inTime(open())
+        // Within the call of Node's parser: the bounds of a connection apply to what follows.
+        const { app, path } = opened() ?? (await inTime(open()))
         const isEncrypted = 'encrypted' in socket && socket.encrypted === true
         app.server.adopt(request, response, {
           target: findTarget([originalUrl, url], path),

@@ -3,9 +3,16 @@
  * aborts, streams, and a graceful end.
  */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import http2 from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import { setImmediate as immediate } from 'node:timers/promises'
+import { onEnd } from '../../../../test/rig/cleanup.ts'
 import type { Sender } from '../../src/mounted.ts'
+import { smallChunksOf } from '../../src/protocol/http/small-chunks.ts'
 import { BASE, each, keyOf, mounted, raw, SENDER, sendTo, serverOf } from '../fixtures/mounted.ts'
+import { talk } from '../http/rig.ts'
 
 each('no forwarded header is read, and loopback has no privilege', async (t, kind) => {
   const gatehook = await mounted(t, kind, { GATEHOOK_TRUST_PROXY: '0.0.0.0/0,::/0' })
@@ -143,6 +150,60 @@ each(
     await assert.rejects(gatehook.fetch(aborted, SENDER), { name: 'AbortError' })
   },
 )
+
+each('requests of a connection have the bounds of the own server', async (t, kind) => {
+  const gatehook = await mounted(t, kind)
+  const listen = (handle: (request: IncomingMessage, response: ServerResponse) => void) =>
+    serverOf(t, handle).then((url) => Number(new URL(url).port))
+  let latest: IncomingMessage | undefined
+  const port = await listen((incoming, outgoing) => {
+    latest = incoming
+    void gatehook.node(incoming, outgoing, { secure: true })
+  })
+  const head = (line: string, ...headers: string[]) =>
+    `${[`${line} HTTP/1.1`, 'Host: mount.example', ...headers].join('\r\n')}\r\n\r\n`
+  for (const path of ['/gatehook/nothing', '/gatehook/api/v2/users', '/gatehook/healthz']) {
+    assert.equal((await talk(port, head(`GET ${path}`).repeat(500))).length, 8, path)
+  }
+  const json = ['Content-Type: application/json', `X-API-Key: ${await keyOf(sendTo(gatehook))}`]
+  const chunked = ['Transfer-Encoding: chunked', 'Connection: close', ...json]
+  const body = `${'1\r\nx\r\n'.repeat(16_385)}0\r\n\r\n`
+  const [many] = await talk(port, head('POST /gatehook/api/v2/users', ...chunked), body)
+  assert.equal(many?.status, 413, 'a body in tiny chunks')
+  assert.equal(smallChunksOf(latest!)?.count, 16_385, 'they are merged')
+  // The application can pass the requests of a connection in any order.
+  const pending: (() => void)[] = []
+  const reversed = await listen((incoming, outgoing) => {
+    pending.unshift(() => void gatehook.node(incoming, outgoing, { secure: true }))
+    if (pending.length === 12) for (const pass of pending) pass()
+  })
+  const health = head('GET /gatehook/healthz')
+  const last = head('GET /gatehook/healthz', 'Connection: close')
+  const answers = await talk(reversed, health.repeat(11), last)
+  assert.ok(answers.length <= 8, `${answers.length}`)
+  assert.ok(answers.every(({ status }) => status === 200))
+})
+
+each('requests of HTTP/2 are served at once, more than eight of a connection', async (t, kind) => {
+  const gatehook = await mounted(t, kind)
+  const server = http2.createServer((incoming, outgoing) => {
+    const [request, response] = [incoming as unknown, outgoing as unknown]
+    void gatehook.node(request as IncomingMessage, response as ServerResponse, { secure: true })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onEnd(t, () => server.close())
+  const { port } = server.address() as AddressInfo
+  const client = http2.connect(`http://127.0.0.1:${port}`)
+  onEnd(t, () => client.destroy())
+  const statusOf = async () => {
+    const stream = client.request({ ':path': '/gatehook/healthz', ':authority': 'mount.example' })
+    const [headers] = await once(stream, 'response')
+    stream.resume()
+    return headers[':status']
+  }
+  const statuses = await Promise.all(Array.from({ length: 20 }, statusOf))
+  assert.deepEqual(new Set(statuses), new Set([200]))
+})
 
 /** Bodies as chunks, of which none has the length that the request declares. */
 const USER = '{"email":"l@example.com","name":"L"}'

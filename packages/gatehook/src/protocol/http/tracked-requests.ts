@@ -15,13 +15,11 @@ const OPEN_MAX = 8
 /** Requests of all connections that wait for an earlier one; further ones end their connections. */
 const WAITING_MAX = 1_024
 
-type Waiting = readonly [request: IncomingMessage, response: ServerResponse]
-
 interface TrackedConnection {
   /** Requests without a response. */
   open: number
   /** Those that wait for an earlier one. */
-  readonly waiting: Waiting[]
+  waiting: number
   latest: ServerResponse
   /** Whether the connection ends after its open responses. */
   isEnding: boolean
@@ -40,10 +38,13 @@ export const latestResponse = (socket: Socket): ServerResponse | undefined =>
 
 /** Whether a further request of the connection waits for this one. */
 export const isFollowed = ({ socket }: IncomingMessage): boolean =>
-  ((socket as TrackedSocket | undefined)?.[CONNECTION]?.waiting.length ?? 0) > 0
+  ((socket as TrackedSocket | undefined)?.[CONNECTION]?.waiting ?? 0) > 0
 
 const closesConnection = ({ headersSent, shouldKeepAlive }: ServerResponse): boolean =>
   headersSent && !shouldKeepAlive
+
+/** Whether all earlier responses of the connection are sent: Node gives it the socket then. */
+const isNext = ({ socket }: ServerResponse): boolean => socket !== null
 
 function countRequests() {
   let inFlight = 0
@@ -101,12 +102,12 @@ export function trackRequests(server: Server, tracking: Tracking) {
   }
   /** Discards the requests of a connection that has ended. */
   const abandon = (connection: TrackedConnection) => {
-    waitingCount -= connection.waiting.length
-    connection.waiting.length = 0
+    waitingCount -= connection.waiting
+    connection.waiting = 0
     release(connection, connection.open)
   }
   const open = (socket: TrackedSocket, latest: ServerResponse): TrackedConnection => {
-    const connection = { open: 0, waiting: [], latest, isEnding: false }
+    const connection = { open: 0, waiting: 0, latest, isEnding: false }
     socket[CONNECTION] = connection
     socket.once('close', () => abandon(connection))
     return connection
@@ -130,25 +131,33 @@ export function trackRequests(server: Server, tracking: Tracking) {
     if (connection.open === 0) return // the connection has ended
     release(connection, 1)
     if (closesConnection(this)) return void abandon(connection)
-    const next = connection.waiting.shift()
-    if (next) {
-      waitingCount--
-      listener(...next)
-    } else if (connection.isEnding && connection.open === 0) socket.destroySoon()
+    if (connection.isEnding && connection.open === 0) socket.destroySoon()
   }
-  const onRequest: Listener = (request, response) => {
+  /** Returns whether the request is ignored. */
+  const ignoresOrServes = (request: IncomingMessage, response: ServerResponse): boolean => {
     const socket: TrackedSocket = request.socket
     const connection = socket[CONNECTION] ?? open(socket, response)
-    if (ignoresNext(socket, connection)) return
+    if (ignoresNext(socket, connection)) return true
     mergeChunks(request, response)
     inFlight.add()
     connection.open++
     connection.latest = response
     response.on('close', onClose)
-    if (connection.open === 1) return listener(request, response)
-    connection.waiting.push([request, response])
+    if (connection.open === 1 || isNext(response)) {
+      listener(request, response)
+      return false
+    }
+    connection.waiting++
     waitingCount++
+    response.once('socket', () => {
+      if (connection.waiting === 0) return // the connection has ended
+      connection.waiting--
+      waitingCount--
+      listener(request, response)
+    })
+    return false
   }
+  const onRequest: Listener = (request, response) => void ignoresOrServes(request, response)
   server.on('request', onRequest)
   // `receive-body.ts` sends `100 Continue` before it reads the body; other expectations are a 400.
   server.on('checkContinue', onRequest)
@@ -168,12 +177,19 @@ export function trackRequests(server: Server, tracking: Tracking) {
     cut() {
       for (const socket of sockets) socket.destroy()
     },
-    /** Serves a request on a connection that this server does not own. */
+    /**
+     * Serves a request on a connection that this server does not own, within the same bounds. The
+     * program may pass the requests of a connection in another order. HTTP/2 pipelines none.
+     */
     adopt(request: IncomingMessage, response: ServerResponse) {
       if (response.destroyed) return
-      inFlight.add()
-      response.once('close', () => inFlight.end(1))
-      listener(request, response)
+      if (request.httpVersionMajor > 1) {
+        inFlight.add()
+        response.once('close', () => inFlight.end(1))
+        listener(request, response)
+      } else if (ignoresOrServes(request, response) && isNext(response)) {
+        request.socket.destroySoon() // the responses after this one cannot be sent
+      }
     },
     waitForIdle: inFlight.waitForIdle,
   }
