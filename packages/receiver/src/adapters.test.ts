@@ -72,6 +72,32 @@ test('node:http', async (t) => {
   assert.deepEqual([get.status, get.headers.get('allow')], [405, 'POST'])
 })
 
+/** Sends a body in chunks of a byte, which never ends. Returns the first line of the response. */
+async function sendChunks(url: string, count: number): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  const head = 'POST /hooks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
+  socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(count)}`)
+  let text = ''
+  for await (const bytes of socket) text += bytes
+  return text.split('\r\n')[0]!
+}
+
+test('bodies in very many chunks are 413, and end the connection', async (t) => {
+  const { options, handled, errors } = noted()
+  const largest = { ...options, maxBodyBytes: 6400 }
+  const app = fastify()
+  app.register(fastifyReceiver('/hooks', largest))
+  t.after(() => app.close())
+  const fastifyUrl = await app.listen({ port: 0, host: '127.0.0.1' })
+  const urls = [await listen(t, nodeReceiver(largest)), `${fastifyUrl}/hooks`]
+  for (const url of urls) assert.match(await sendChunks(url, 1125), /^HTTP\/1\.1 413 /)
+  const pieces = Array.from({ length: 1125 }, () => Buffer.from('x'))
+  const body = ReadableStream.from(pieces)
+  const init = { method: 'POST', body, duplex: 'half' } as RequestInit
+  assert.equal((await receiver(largest)(new Request('http://x/hooks', init))).status, 413)
+  assert.deepEqual([handled, errors], [[], []])
+})
+
 test('node:http: a connection that ends in the body is an error for onError', async (t) => {
   const { options, handled, errors } = noted()
   const reported = Promise.withResolvers<void>()

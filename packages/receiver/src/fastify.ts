@@ -1,4 +1,5 @@
 /** The adapter for Fastify: a plugin with one route. It does not import Fastify. */
+import { type NodeStream, readStream } from './body.ts'
 import {
   createDeliveryHandler,
   DEFAULT_MAX_BODY_BYTES,
@@ -11,6 +12,7 @@ import type { WebhookEvent } from './verify.ts'
 
 interface Reply {
   code(status: number): Reply
+  header(name: string, value: string): Reply
   send(body: unknown): unknown
 }
 
@@ -19,8 +21,7 @@ export interface FastifyLike {
   removeAllContentTypeParsers(): unknown
   addContentTypeParser(
     contentType: string,
-    options: { parseAs: 'buffer'; bodyLimit: number },
-    parser: (request: unknown, body: Uint8Array) => Promise<unknown>,
+    parser: (request: unknown, stream: NodeStream) => Promise<unknown>,
   ): unknown
   setErrorHandler(handler: (error: unknown, request: unknown, reply: Reply) => unknown): unknown
   post(
@@ -43,15 +44,21 @@ export function fastifyReceiver<Event = WebhookEvent>(
   options: ReceiverOptions<Event>,
 ): (app: FastifyLike) => Promise<void> {
   const deliver = createDeliveryHandler(options)
-  const bodyLimit = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
+  const maxBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
   return async (app) => {
     app.removeAllContentTypeParsers()
-    app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, async (_, body) => body)
+    app.addContentTypeParser('*', async (_, stream) => {
+      const body = await readStream(stream, maxBytes)
+      if (!body) throw Object.assign(new Error('The body is too large.'), { statusCode: 413 })
+      return body
+    })
     app.setErrorHandler(async (error, _, reply) => {
       // Errors of Fastify while it reads the body; `deliver` handles errors of `onEvent`.
       const isTooLarge = (error as { statusCode?: unknown }).statusCode === 413
       if (!isTooLarge) await (options.onError ?? console.error)(error)
       const answer = isTooLarge ? TOO_LARGE : refusal(500, 'body_unreadable')
+      // The rest of the body is unread, so the connection cannot be reused.
+      if (isTooLarge) reply.header('connection', 'close')
       return reply.code(answer.status).send(answer.body)
     })
     app.post(path, async (request, reply) => {

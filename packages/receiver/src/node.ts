@@ -5,6 +5,7 @@
  * any body parser, or after `express.raw()`, whose Buffer it uses. After `express.json()`, the
  * bytes are lost, which is an error of the program.
  */
+import { type NodeStream, readStream } from './body.ts'
 import {
   createDeliveryHandler,
   DEFAULT_MAX_BODY_BYTES,
@@ -18,17 +19,13 @@ import type { HeadersLike } from './headers.ts'
 import type { WebhookEvent } from './verify.ts'
 
 /** The part of an `http.IncomingMessage`, or of Express's request, that the adapter uses. */
-export interface NodeRequest {
+export interface NodeRequest extends NodeStream {
   readonly method?: string | undefined
   readonly headers: HeadersLike
   /** The result of a parser that ran before. */
   readonly body?: unknown
   readonly readableDidRead: boolean
   readonly readableEnded: boolean
-  on(event: 'data', listener: (chunk: Uint8Array) => void): unknown
-  on(event: 'end' | 'close', listener: () => void): unknown
-  on(event: 'error', listener: (error: Error) => void): unknown
-  pause(): unknown
 }
 
 /** The part of an `http.ServerResponse`, or of Express's response, that the adapter uses. */
@@ -88,32 +85,5 @@ async function findBody(
   }
   // `optimizeEmptyRequests` of `http.createServer`: no `end` follows.
   if (request.readableEnded) return new Uint8Array()
-  return await readBody(request, maxBytes)
-}
-
-/** Reads the body; undefined if it is larger than `maxBytes`. */
-function readBody(request: NodeRequest, maxBytes: number): Promise<Uint8Array | undefined> {
-  return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = []
-    let length = 0
-    request.on('data', (chunk) => {
-      length += chunk.length
-      if (length <= maxBytes) return void chunks.push(chunk)
-      request.pause() // the response uses the same socket
-      resolve(undefined)
-    })
-    request.on('end', () => {
-      const bytes = new Uint8Array(length)
-      let at = 0
-      for (const chunk of chunks) {
-        bytes.set(chunk, at)
-        at += chunk.length
-      }
-      resolve(bytes)
-    })
-    request.on('error', reject)
-    request.on('close', () =>
-      reject(new Error('The connection ended before the body was complete.')),
-    )
-  })
+  return await readStream(request, maxBytes)
 }

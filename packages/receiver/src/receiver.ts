@@ -2,6 +2,7 @@
  * The exports of the package, and the adapter for runtimes with the Fetch API (Deno, Bun, Workers,
  * Hono, Next.js, SvelteKit). `node.ts` and `fastify.ts` are entries of their own.
  */
+import { collectBody } from './body.ts'
 import {
   createDeliveryHandler,
   DEFAULT_MAX_BODY_BYTES,
@@ -32,7 +33,7 @@ export {
  *
  * - 200 `{received: true}`: the event was handled, or dropped as a duplicate (stale: `dropStale`).
  * - 400 `{error}`: the delivery is not authentic (see {@link VerificationErrorCode}).
- * - 405: the method is not POST. 413: the body exceeds `maxBodyBytes`.
+ * - 405: the method is not POST. 413: the body exceeds `maxBodyBytes`, or has very many chunks.
  * - 500: `onEvent` or the store threw; the sender retries.
  *
  * The body of the request must not have been read.
@@ -66,31 +67,18 @@ function respond(answer: DeliveryAnswer): Response {
   return new Response(JSON.stringify(answer.body), { status: answer.status, headers })
 }
 
-/** Reads the body; undefined if it is larger than `maxBytes`. */
+/** Reads the body; undefined if it is too large. */
 async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | undefined> {
   if (request.bodyUsed) throw new TypeError('The body was read before the receiver ran.')
   if (!request.body) return new Uint8Array()
-  const chunks: Uint8Array[] = []
-  let length = 0
+  const body = collectBody(maxBytes)
   const reader = request.body.getReader()
   for (;;) {
     const { done, value } = await reader.read()
-    if (done) return concatenate(chunks, length)
-    length += value.byteLength
-    if (length > maxBytes) {
+    if (done) return body.read()
+    if (!body.add(value)) {
       await reader.cancel()
       return undefined
     }
-    chunks.push(value)
   }
-}
-
-function concatenate(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const bytes = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
-  return bytes
 }
