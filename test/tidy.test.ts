@@ -162,6 +162,11 @@ test('a module that reads JSON of others parses it by `parseJsonBody`, which cou
   )
 })
 
+test('a step adds to the `Vary` of the earlier ones', () => {
+  const replacing = engine.filter((path) => /\.vary = (?!joinVary\()/.test(codeOf(path)))
+  assert.deepEqual(replacing, [], 'use joinVary')
+})
+
 test('a list of a map grows in place, so that the work of a group is linear', () => {
   const copies = /\.set\((\w+)!?, \[\.\.\.\([\w.]+\.get\(\1/
   const quadraticFiles = engine.filter((path) => copies.test(codeOf(path)))

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { users } from '../../service/resources/users.ts'
-import { service } from '../../src/gatehook.ts'
+import { f, resource, service } from '../../src/gatehook.ts'
 
 const vendor = (version: string) => `application/vnd.gatehook.api.${version}+json`
 
@@ -61,6 +61,40 @@ eachService('`Vary` names the headers that select the response', async ({ get })
     assert.equal((await get(path)).headers.vary, open, path)
   }
 })
+
+const publicList = (name: string, isExported: boolean) =>
+  resource(name, {
+    fields: { id: f.id(), title: f.string() },
+    list: { filter: [], sort: [] },
+    access: { read: 'public', create: `${name}:write`, update: false, delete: false },
+    events: [],
+    export: isExported,
+  })
+const versions = { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } }
+const resources = [publicList('notes', false), publicList('pages', true)]
+const desk = service({ name: 'desk', versions, resources }).route({
+  method: 'GET',
+  path: '/reports',
+  scope: 'notes:write',
+  summary: 'The report',
+  output: { media: ['text/csv', 'text/plain'] },
+  handle: () => ({ media: 'text/csv', body: 'a,b\n' }),
+})
+
+eachService(
+  'every kind of read names in `Vary` the headers that select the version',
+  async (app) => {
+    const open = 'Accept, X-API-Version, API-Version, Authorization, X-API-Key'
+    for (const path of ['/api/notes', '/api/pages', '/api/reports']) {
+      const { get } = path === '/api/reports' ? app : app.as(undefined)
+      const reply = await get(path)
+      assert.deepEqual([reply.status, reply.headers.vary], [200, open], path)
+      const { headers } = await get(path.replace('/api', '/api/v2'))
+      assert.equal(headers.vary, 'Accept, Authorization, X-API-Key', path)
+    }
+  },
+  { service: desk },
+)
 
 eachService('the media type of a body must name the version of the path', async ({ send }) => {
   const person = JSON.stringify({ name: 'B', email: 'b@example.com' })

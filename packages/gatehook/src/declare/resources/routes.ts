@@ -14,6 +14,7 @@ import {
 } from '../../protocol/http/call.ts'
 import { entityTag, requireMatch } from '../../protocol/http/conditional.ts'
 import { JSON_TYPE, PROBLEM_TYPE } from '../../protocol/http/content-negotiation.ts'
+import { joinVary } from '../../protocol/http/header.ts'
 import { rejectUnknownParameters } from '../../protocol/http/query-members.ts'
 import { DRY_RUN_PARAMETER } from '../../protocol/idempotency/dry-run.ts'
 import type { Perform } from '../../protocol/idempotency/perform.ts'
@@ -225,7 +226,7 @@ function listOperation(entry: ApiEntry, { list, exportRows, entries }: EndpointD
       const collection = relatedCollection(visible, entry.definition.name, caller)
       const filters = isDeleted ? { filters: [deletedFilter] } : {}
       if (isExported) {
-        call.out.vary = 'Accept'
+        call.out.vary = joinVary(call.out.vary, 'Accept')
         const type = exportTypeOf(call)
         const rows = { collection, view, rowScope: { scope, owner }, ...filters }
         if (type !== undefined) return exportRows(call, rows, type)

@@ -6,6 +6,7 @@
 
 import { Failure } from '../../kernel/failure.ts'
 import type { Answer, Call, Step } from '../../protocol/http/call.ts'
+import { joinVary } from '../../protocol/http/header.ts'
 import type { VersionReader } from './requested-version.ts'
 import type { VersionStatus, VersionStatuses } from './version-statuses.ts'
 
@@ -22,6 +23,10 @@ interface NegotiationDeps {
 const VARY_PATH = 'Accept'
 /** Without it, every header that can name a version selects the response. */
 const VARY_OPEN = 'Accept, X-API-Version, API-Version'
+
+const addVersionVary = ({ out, versionSegment }: Call): void => {
+  out.vary = joinVary(out.vary, versionSegment === undefined ? VARY_OPEN : VARY_PATH)
+}
 
 const isUnderApi = (path: string): boolean => path.startsWith('/api/') || path === '/api'
 
@@ -47,16 +52,16 @@ export function negotiationSteps(deps: NegotiationDeps): NegotiationSteps {
 
   return {
     actingVersion(call) {
-      call.out.vary = call.versionSegment === undefined ? VARY_OPEN : VARY_PATH
+      addVersionVary(call)
       const version = reader.versionOf(call)
       if (version === undefined && strict) throw new Failure('version_required')
       return serve(call, version ?? statuses.oldestServed())
     },
 
     requestedVersion(call) {
-      const hasSegment = call.versionSegment !== undefined
-      if (!hasSegment && call.kind === 'unknown' && !isUnderApi(call.path)) return undefined
-      call.out.vary = hasSegment ? VARY_PATH : VARY_OPEN
+      if (call.versionSegment === undefined && call.kind === 'unknown' && !isUnderApi(call.path))
+        return undefined
+      addVersionVary(call)
       const version = reader.versionOf(call)
       if (version !== undefined) return serve(call, version)
       // A response to a rejected credential also names a version.

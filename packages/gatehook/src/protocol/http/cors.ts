@@ -4,7 +4,7 @@
  */
 import type { After, Step } from './call.ts'
 import { patchTypes } from './content-negotiation.ts'
-import { trimValue } from './header.ts'
+import { joinVary, trimValue } from './header.ts'
 import { RESPONSE_HEADERS } from './response-headers.ts'
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
@@ -46,7 +46,7 @@ export function createCors(origins: string | undefined): Cors {
       return origin !== undefined
     }
     if (allowedOrigins.size === 0) return false
-    headers.vary = headers.vary ? `${headers.vary}, Origin` : 'Origin'
+    headers.vary = joinVary(headers.vary, 'Origin')
     if (origin === undefined || !allowedOrigins.has(origin)) return false
     headers['access-control-allow-origin'] = origin
     headers['access-control-allow-credentials'] = 'true'

@@ -42,5 +42,13 @@ export function isRepeated(rawHeaders: readonly string[], name: string): boolean
   return count > 1
 }
 
+/** Returns the value of `Vary` with further names, each once. */
+export function joinVary(current: string | undefined, names: string): string {
+  if (current === undefined) return names
+  const listed = current.split(', ')
+  const further = names.split(', ').filter((name) => !listed.includes(name))
+  return further.length === 0 ? current : `${current}, ${further.join(', ')}`
+}
+
 const isNamed = (sentName: string, name: string): boolean =>
   sentName.length === name.length && (sentName === name || sentName.toLowerCase() === name)

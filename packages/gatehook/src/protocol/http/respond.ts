@@ -9,6 +9,7 @@ import type { Answer } from './call.ts'
 import { JSON_TYPE } from './content-negotiation.ts'
 import { type Hold, LARGE_BYTES, overloadFailure } from './egress.ts'
 import type { Exchange } from './exchange.ts'
+import { joinVary } from './header.ts'
 import { ownerOf } from './owner.ts'
 import { formatProblem } from './problem.ts'
 import { commonHeaders } from './response-steps.ts'
@@ -231,7 +232,7 @@ function mergeHeaders(
     const name = sentName.toLowerCase()
     const value = headers[sentName]!
     const current = target[name]
-    target[name] =
-      current !== undefined && (name === 'link' || name === 'vary') ? `${current}, ${value}` : value
+    if (name === 'vary') target[name] = joinVary(current as string | undefined, value)
+    else target[name] = name === 'link' && current !== undefined ? `${current}, ${value}` : value
   }
 }

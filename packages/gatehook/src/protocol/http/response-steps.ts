@@ -1,5 +1,6 @@
 /** Steps that complete every response: security headers, cache headers, `_warnings`. */
 import type { After } from './call.ts'
+import { joinVary } from './header.ts'
 
 /** `Strict-Transport-Security` of every HTTPS response (§2.3, RFC 6797). */
 export const STRICT_TRANSPORT = 'max-age=31536000; includeSubDomains'
@@ -65,7 +66,7 @@ export const addCacheHeaders =
     if (!answer.secret && !isPublic) call.out['cache-control'] = PRIVATE
     const hasSession = call.kind === 'admin' || call.kind === 'portal'
     const vary = [hasSession ? VARY_COOKIE : VARY, ...placeHeaders].join(', ')
-    call.out.vary = call.out.vary ? `${call.out.vary}, ${vary}` : vary
+    call.out.vary = joinVary(call.out.vary, vary)
   }
 
 /** Adds `_warnings` to a JSON object, except to errors (§3.3, §8.6). */
