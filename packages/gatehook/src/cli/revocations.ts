@@ -71,7 +71,7 @@ export const applyRevocations = (
     const report = await app.audit.verifyExport(readExport(file), expect).catch((error) => {
       throw error instanceof ChainError ? new CommandError(error.message) : error
     })
-    const dataEnd = await findDataEnd(app.db)
+    const dataEnd = await findDataEnd(app.db, app.administration.clock.now())
     const { accessTokenTtlS } = configOf(input)
     const installation = { api, app, accessTokenTtlS, issuerRules: new Map() }
     const application = await applyRows(installation, readExport(file), report.sharedThrough)

@@ -119,6 +119,28 @@ for (const { name: kind } of databases) {
     assert.ok(Math.min(...ids.slice(5)) - Math.max(...ids.slice(0, 5)) > 900, `${ids}`)
   })
 
+  test(`entries of a clock that was ahead tell no time of the data [${kind}]`, async (t) => {
+    const url = await migratedUrl(t, kind)
+    const [nowMs, days] = [Date.now(), 86_400_000]
+    const request = async (ms: number) => {
+      const node = await start(t, kind, { url, nowMs: ms })
+      const { status } = await (await adminOf(node)).post('/admin/customers', { name: 'Acme' })
+      assert.equal(status, 201)
+      await node.app.close()
+    }
+    await request(nowMs)
+    await request(nowMs + 40 * days)
+    const ids: number[] = []
+    for (const later of [nowMs + 2 * days, nowMs + 3 * days]) {
+      const restored = await start(t, kind, { url: await copyOf(url), nowMs: later })
+      assert.equal((await readRestoreState(restored.app.db))!.data_through, nowMs)
+      ids.push(await createUser(restored))
+      await restored.app.close()
+    }
+    assert.ok(ids[0]! > ID_SKIP + 2 * days, `${ids}`)
+    assert.ok(ids[1]! >= ids[0]! + days, `${ids}`)
+  })
+
   test(`another public host is recognized, and a release stores it [${kind}]`, async (t) => {
     const url = await migratedUrl(t, kind)
     const reasonAt = async (more: Omit<Start, 'url'>, isReleased = false) => {

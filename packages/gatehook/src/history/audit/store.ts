@@ -142,6 +142,17 @@ export async function findNewestTime(from: Reader): Promise<number> {
   return Number(row!.at)
 }
 
+/**
+ * Returns the time through which the trail records, in epoch milliseconds: of its newest row that
+ * is not after `now`. Rows of a clock that was ahead keep their times. If all are after `now`, the
+ * oldest.
+ */
+export async function findDataTime(from: Reader, now: number): Promise<number> {
+  const past = await from.get(sql`SELECT MAX(at) AS at FROM gh_audit WHERE at <= ${now}`)
+  const row = past?.at == null ? await from.get(sql`SELECT MIN(at) AS at FROM gh_audit`) : past
+  return Number(row!.at)
+}
+
 /** Returns the time of the newest row of a request to a node; undefined without one. */
 export async function findLastRequestTime(from: Reader): Promise<number | undefined> {
   const row = await from.get(sql`SELECT MAX(at) AS at FROM gh_audit WHERE request_id IS NOT NULL`)

@@ -3,15 +3,9 @@
  * one transaction it skips ids, ends what can be used once, and holds deliveries, jobs and mail.
  */
 
+import { countIdsSince } from '../../declare/resources/ids-since.ts'
 import { engineTables } from '../../engine-tables.ts'
-import {
-  type AuditContext,
-  findLastRequestTime,
-  findNewestTime,
-  recordAudit,
-} from '../../history/audit/store.ts'
-import { DEFAULT_CUSTOMER } from '../../identity/access/administration.ts'
-import { findCustomer } from '../../identity/access/store.ts'
+import { type AuditContext, findDataTime, recordAudit } from '../../history/audit/store.ts'
 import { isLoopback } from '../../kernel/address.ts'
 import type { Log } from '../../kernel/log.ts'
 import { isoTime } from '../../kernel/time.ts'
@@ -102,27 +96,13 @@ function reasonOf(
   return host !== null && storedHost !== undefined && host !== storedHost ? 'host' : undefined
 }
 
-/** More ids than a restored service assigns. */
-const IDS_PER_MS = 1
-
-/**
- * Returns how many ids other restores of the same backup may have assigned until now: two of them
- * never assign the same id (§6.8). All count from the last audited request in the backup. Commands
- * before the first start record no request.
- */
-async function countIdsSince(tx: Tx, now: number): Promise<number> {
-  const since =
-    (await findLastRequestTime(tx)) ?? (await findCustomer(tx, DEFAULT_CUSTOMER))?.created_at ?? now
-  return Math.max(0, now - since) * IDS_PER_MS
-}
-
 async function quarantine(
   tx: Tx,
   { db, audit }: RecognitionOptions,
   cause: Pick<RestoreState, 'reason' | 'host'>,
 ): Promise<RestoreState> {
   const now = audit.clock.now()
-  const data_through = await findNewestTime(tx)
+  const data_through = await findDataTime(tx, now)
   await skipIds(db, tx, ID_SKIP + (await countIdsSince(tx, now)))
   for (const table of ENDED_TABLES) await tx.run(sql`DELETE FROM ${raw(table)}`)
   const state = { ...cause, recognized_at: now, data_through, released_at: null } as const

@@ -3,7 +3,7 @@
  * While it is held, no node sends deliveries and mail, or runs jobs.
  */
 import type { Actor } from '../../history/audit/actor.ts'
-import { type AuditContext, findNewestTime, recordAudit } from '../../history/audit/store.ts'
+import { type AuditContext, findDataTime, recordAudit } from '../../history/audit/store.ts'
 import type { Database, Reader, Tx, Value } from '../../platform/storage/database.ts'
 import {
   deleteSetting,
@@ -90,9 +90,9 @@ export async function noteAppliedRevocations(
  * Returns the instant through which the restored data has the audit trail, in epoch milliseconds;
  * before the first start, the newest row.
  */
-export async function findDataEnd(reader: Reader): Promise<number> {
+export async function findDataEnd(reader: Reader, now: number): Promise<number> {
   const state = await readRestoreState(reader)
-  return state?.revocations === 'unknown' ? state.data_through : findNewestTime(reader)
+  return state?.revocations === 'unknown' ? state.data_through : findDataTime(reader, now)
 }
 
 /** Returns whether revocations were applied before the first start, once. */
