@@ -1,7 +1,7 @@
 /** `gatehook move`: moves an installation to another database, while its service runs (§2.8). */
 
 import { openExistingVault } from '../assembly/secrets.ts'
-import { moveOf, tablesOfUndo } from '../declare/resources/move-target.ts'
+import { moveOf, optionsOfUndo } from '../declare/resources/move-target.ts'
 import { recordAudit } from '../history/audit/store.ts'
 import { openSigner } from '../history/audit/trail.ts'
 import { wallClock } from '../kernel/clock.ts'
@@ -32,7 +32,7 @@ import { asCommandError } from './backup.ts'
 import { type CommandSpec, configOf, type Input } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
 import { cliActor, installationOptions, requireInstallation } from './installation.ts'
-import { bold, countRows } from './output.ts'
+import { alarm, bold, countRows, formatCount } from './output.ts'
 import { createProgress } from './progress.ts'
 import { serviceOf } from './service-file.ts'
 
@@ -168,7 +168,8 @@ async function openTarget(
     throw new StorageError(
       `The target ${name} cannot be read, and may have rows that the source lacks: ` +
         `${(error as Error).message.replace(/\.+$/, '')}. ` +
-        'Give its address in GATEHOOK_MOVE_TO. With --force, rows that only it has are lost.',
+        'Give its address in GATEHOOK_MOVE_TO. With --force, rows that only it has are lost, and ' +
+        'it still accepts writes.',
       { cause: error },
     )
   }
@@ -182,7 +183,7 @@ async function undo(input: Input, config: Config): Promise<undefined> {
     const result = await asCommandError(() =>
       undoMove({
         source,
-        ...tablesOfUndo,
+        ...optionsOfUndo,
         sourceName: withoutPassword(config.databaseUrl),
         openTarget: (name) => openTarget(name, config, input),
         isForced: options.force === true,
@@ -190,8 +191,15 @@ async function undo(input: Input, config: Config): Promise<undefined> {
       }),
     )
     if (!result) throw new CommandError('No move of this installation has begun.')
-    const { target, targetStopped, lost } = result
-    const value = { undone: true, target, target_stopped: targetStopped, lost }
+    const { target, targetStopped, targetFault = null, lost, skippedIds } = result
+    const value = {
+      undone: true,
+      target,
+      target_stopped: targetStopped,
+      target_fault: targetFault,
+      lost,
+      skipped_ids: skippedIds,
+    }
     out.result(value, () => describeUndo(result))
   } finally {
     await source.close()
@@ -199,11 +207,18 @@ async function undo(input: Input, config: Config): Promise<undefined> {
   return
 }
 
-function describeUndo({ target, targetStopped, lost }: UndoResult): string {
+function describeUndo(result: UndoResult): string {
+  const { target, targetStopped, targetFault, lost, skippedIds } = result
+  const writable =
+    `${target} was not read, and still accepts writes: stop its nodes, and drop it. Else two ` +
+    'installations send the same webhooks and run the same jobs.'
+  const gap = `Ids continue after a gap of ${formatCount(skippedIds)}`
   return [
     'The installation accepts writes again.',
     ...(targetStopped ? [`${bold(target)} is read-only now.`] : []),
+    ...(targetFault === undefined ? [] : [alarm(writable)]),
     ...(lost.length > 0 ? [`It has rows that are not here: ${describeLost(lost)}.`] : []),
+    ...(skippedIds > 0 ? [`${gap}: the target may have given these.`] : []),
   ].join('\n')
 }
 

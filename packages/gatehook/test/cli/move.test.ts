@@ -1,6 +1,6 @@
 /** `gatehook move`, as a process (§2.8). */
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyFolder } from '../../../../test/rig/cleanup.ts'
@@ -48,9 +48,33 @@ for (const has of ['no password', 'a password, which is not stored']) {
     if (has === 'no password') return assert.equal(exit, 0, stderr)
     assert.match(stderr, /a password, which was not stored. Give its address in GATEHOOK_MOVE_TO/)
     assert.doesNotMatch(stderr, /role/)
+    assert.match(stderr, /With --force, .* it still accepts writes/)
     assert.equal((await run({ GATEHOOK_MOVE_TO: target.href }, 'move', '--undo')).exit, 0)
   })
 }
+
+test('a forced undoing says that a target which it did not read accepts writes', async (t) => {
+  const cwd = emptyFolder(t)
+  const run = (...args: string[]) => gatehook({ cwd }, ...args)
+  const moveAway = async () => {
+    const file = join(cwd, 'data', 'moved.db')
+    for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true })
+    const { exit, stderr } = await run('move', '--to', 'sqlite:./data/moved.db')
+    assert.equal(exit, 0, stderr)
+    renameSync(file, join(cwd, 'elsewhere.db'))
+  }
+  assert.equal((await run('migrate')).exit, 0)
+  await moveAway()
+  const { exit, stdout } = await run('move', '--undo', '--force')
+  assert.equal(exit, 0)
+  assert.match(stdout, /moved\.db was not read, and still accepts writes: stop its nodes, and drop/)
+  assert.match(stdout, /Ids continue after a gap of 1,\d{3},\d{3}: /)
+  await moveAway()
+  const json = JSON.parse((await run('move', '--undo', '--force', '--json')).stdout)
+  assert.deepEqual([json.target_stopped, json.lost], [false, []])
+  assert.match(json.target_fault, /cannot be read/)
+  assert.ok(json.skipped_ids >= 1_000_000)
+})
 
 test('the undoing of a move refuses to lose rows, and names them', async (t) => {
   const cwd = emptyFolder(t)

@@ -8,7 +8,7 @@ import { moveDatabase } from '../../../../test/rig/move.ts'
 import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { openService, type TestApp } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
-import { tablesOfUndo } from '../../src/declare/resources/move-target.ts'
+import { optionsOfUndo } from '../../src/declare/resources/move-target.ts'
 import type { Service } from '../../src/declare/resources/service.ts'
 import { engineTables } from '../../src/engine-tables.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
@@ -62,7 +62,7 @@ for (const [from, to] of directions) {
     assert.equal((await node.get('/api/v2/users')).body.data.length, 1)
     const openTarget = () => open(url)
     const sourceName = 'the source'
-    const options = { source, ...tablesOfUndo, sourceName, openTarget, isForced: false }
+    const options = { source, ...optionsOfUndo, sourceName, openTarget, isForced: false }
 
     assert.equal(await createUser(node), 201)
     await assert.rejects(undoMove(options), /rows that this database lacks: .*1 of users/)
@@ -94,7 +94,7 @@ for (const [from, to] of directions) {
     assert.equal((await node.patch('/api/quiet/1', { n: 10 })).status, 200)
     assert.equal((await node.delete('/api/quiet/2')).status, 204)
     const openTarget = () => open(url)
-    const options = { source, ...tablesOfUndo, sourceName: 'it', openTarget }
+    const options = { source, ...optionsOfUndo, sourceName: 'it', openTarget }
     await assert.rejects(
       undoMove({ ...options, isForced: false }),
       /rows that this database lacks: 1 of quiet, 1 deleted of quiet\. /,
@@ -121,7 +121,7 @@ async function moveDeclared(
   onEnd(t, () => source.close())
   const node = await openService(t, to, { url, key, service: after })
   const openTarget = () => open(url)
-  const options = { source, ...tablesOfUndo, sourceName: 'it', openTarget, isForced: false }
+  const options = { source, ...optionsOfUndo, sourceName: 'it', openTarget, isForced: false }
   return { before, node, source, url, options }
 }
 
@@ -170,6 +170,29 @@ for (const direction of directions) {
     assert.deepEqual((await undoMove(options))!.lost, [])
   })
 
+  test(`an undo gives no id of the target again [${direction.join(' to ')}]`, async (t) => {
+    const { before, node, options } = await moveDeclared(t, direction)
+    const create = async (app: TestApp) => {
+      const { status, body } = await app.post('/api/quiet', { n: 2, tags: [] })
+      assert.equal(status, 201)
+      return body.id as number
+    }
+    const deleted = await create(node)
+    assert.equal((await node.delete(`/api/quiet/${deleted}`)).status, 204)
+    const { lost, skippedIds } = (await undoMove(options))!
+    assert.deepEqual([lost, skippedIds], [[], 1_000_001], 'no row is left, but its id was given')
+    const id = await create(before)
+    assert.ok(id > deleted + 1_000_000, `${id}`)
+
+    const unread = await moveDeclared(t, direction)
+    const openTarget = () => Promise.reject(new StorageError('no server'))
+    const result = (await undoMove({ ...unread.options, openTarget, isForced: true }))!
+    assert.deepEqual([result.targetStopped, result.targetFault], [false, 'no server'])
+    assert.ok(result.skippedIds >= 1_000_000)
+    const ids = [await create(unread.before), await create(unread.node)]
+    assert.ok(ids[0]! > ids[1]! + 900_000, `${ids}`)
+  })
+
   test(`a repeated undo leaves one writable side [${direction.join(' to ')}]`, async (t) => {
     const { before, node, source, options } = await moveDeclared(t, direction)
     const create = (app: TestApp) => app.post('/api/quiet', { n: 2, tags: [] })
@@ -209,7 +232,7 @@ test('a move is undone whose target only served reads', async (t) => {
   assert.equal((await node.get('/readyz')).status, 200)
   const openTarget = () => open(url)
   const result = await undoMove({
-    ...tablesOfUndo,
+    ...optionsOfUndo,
     source,
     sourceName: 'it',
     openTarget,

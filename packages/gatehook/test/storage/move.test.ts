@@ -9,7 +9,7 @@ import { api } from '../../service/service.ts'
 import { openApp } from '../../src/app.ts'
 import { checkMove, checkTables } from '../../src/cli/doctor-installation.ts'
 import { migrateService } from '../../src/declare/resources/migrate.ts'
-import { tablesOfUndo } from '../../src/declare/resources/move-target.ts'
+import { optionsOfUndo } from '../../src/declare/resources/move-target.ts'
 import { migrateEngine } from '../../src/engine-tables.ts'
 import { service } from '../../src/gatehook.ts'
 import { createFeed } from '../../src/history/events/feed.ts'
@@ -226,9 +226,9 @@ test('a moved source serves reads and rejects writes until the move is undone', 
   const source = await openDatabase(service.url, { log: quietLog })
   const openTarget = () => openDatabase(url, { log: quietLog })
   const sourceName = 'the source'
-  const options = { source, ...tablesOfUndo, sourceName, openTarget, isForced: false }
+  const options = { source, ...optionsOfUndo, sourceName, openTarget, isForced: false }
   const result = await undoMove(options)
-  assert.deepEqual(result, { target: 'the target', targetStopped: true, lost: [] })
+  assert.deepEqual(result, { target: 'the target', targetStopped: true, lost: [], skippedIds: 0 })
   assert.equal(await undoMove(options), undefined)
   await source.close()
   assert.equal((await service.post('/api/v2/users', user(99))).status, 201)

@@ -6,6 +6,7 @@ import type { MoveOptions } from '../../platform/storage/move/move.ts'
 import type { UndoOptions } from '../../platform/storage/move/undo.ts'
 import { copyAdditions, listCreatedTables } from './additions.ts'
 import { requireOwnTables } from './database-owner.ts'
+import { countIdsSince } from './ids-since.ts'
 import { migrateService } from './migrate.ts'
 import type { ServiceDefinition } from './service.ts'
 import { isWordTable } from './table.ts'
@@ -32,9 +33,11 @@ export const moveOf = (
   },
 })
 
-/** The options of an undone move that say which tables are those of the installation. */
-export const tablesOfUndo: Pick<UndoOptions, 'tables' | 'listCreated' | 'isDerived'> = {
-  tables: engineTables,
-  listCreated: listCreatedTables,
-  isDerived: isWordTable,
-}
+/** The options of an undone move that follow from the installation. */
+export const optionsOfUndo: Pick<UndoOptions, 'tables' | 'listCreated' | 'isDerived' | 'countIds'> =
+  {
+    tables: engineTables,
+    listCreated: listCreatedTables,
+    isDerived: isWordTable,
+    countIds: (tx) => countIdsSince(tx, wallClock.now()),
+  }

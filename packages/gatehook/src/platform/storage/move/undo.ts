@@ -1,9 +1,11 @@
 /**
  * Undoes a move (§18.6): the source accepts writes again, and the target no longer does. Refuses if
  * the target has rows that the source lacks: they were written after the move. A change of a row
- * and a deletion count as such.
+ * and a deletion count as such. The source skips the ids that the target may have assigned (§6.8).
  */
 import { type Database, StorageError, type Tx } from '../database.ts'
+import { ID_SKIP, skipIds } from '../id-skip.ts'
+import { lastAssigned } from '../sequences.ts'
 import type { Table } from '../table.ts'
 import { admitWrites, dropRecording, stopWrites } from './changes.ts'
 import { createMark, dropMark, readMark } from './mark.ts'
@@ -50,58 +52,78 @@ export interface UndoOptions {
   readonly openTarget: (name: string) => Promise<Database>
   /** Whether rows of the target may be lost, and the target may be unreadable. */
   readonly isForced: boolean
+  /** Returns the most ids that a target which cannot be read has assigned. */
+  readonly countIds: (tx: Tx) => Promise<number>
   /** Records the operation in its transaction. */
   readonly audit?: (tx: Tx) => Promise<unknown>
 }
 
 export interface UndoResult {
   readonly target: string
-  /** Whether the target accepts no writes now; false if it was not reachable. */
+  /** Whether the target accepts no writes now; false if it was not read, or never finished. */
   readonly targetStopped: boolean
+  /** Why the target was not read, and accepts writes still. */
+  readonly targetFault?: string
   readonly lost: readonly LostChanges[]
+  /** Ids of each table that the source skips, since the target may have assigned them. */
+  readonly skippedIds: number
 }
+
+/** The target compared with the source. */
+interface Difference {
+  readonly lost: readonly LostChanges[]
+  /** The most ids of a table that the target assigned. */
+  readonly assignedIds: number
+}
+
+const SAME: Difference = { lost: [], assignedIds: 0 }
 
 /**
  * Accepts writes to a source again, whether its move has finished or not. Returns undefined if no
  * move has begun. Throws `StorageError` as long as rows of the target would be lost.
  */
 export async function undoMove(options: UndoOptions): Promise<UndoResult | undefined> {
-  const { source, openTarget, isForced, audit } = options
+  const { source, openTarget, isForced, countIds, audit } = options
   const mark = await readMark(source)
   if (!mark) return undefined
   const name = mark.target
+  let targetFault: string | undefined
   // The target of a move that copies still is no installation.
   const target =
     mark.state === 'copying'
       ? undefined
       : await openTarget(name).catch((error: unknown) => {
           if (!isForced) throw error
+          targetFault = (error as Error).message
           return undefined
         })
   try {
-    const lost = target ? await stopTarget(options, target, mark.id) : []
+    const { lost, assignedIds } = target ? await stopTarget(options, target, mark.id) : SAME
+    let skippedIds = 0
     const tables = (await listTables(source)).map((name) => ({ name }))
     await source.migrate(async (tx, ddl) => {
       await admitWrites(source, tables, ddl)
       await dropRecording(source, tables, ddl)
       await dropMark(ddl)
+      const assigned = targetFault === undefined ? assignedIds : await countIds(tx)
+      const isSame = targetFault === undefined && lost.length === 0 && assigned === 0
+      skippedIds = isSame ? 0 : ID_SKIP + assigned
+      if (skippedIds > 0) await skipIds(source, tx, skippedIds)
       await audit?.(tx)
     })
-    return { target: name, targetStopped: target !== undefined, lost }
+    const targetStopped = target !== undefined
+    const fault = targetFault === undefined ? {} : { targetFault }
+    return { target: name, targetStopped, ...fault, lost, skippedIds }
   } finally {
     await target?.close()
   }
 }
 
 /**
- * Makes the target read-only, so that both sides never accept writes. Returns the rows that the
- * source lacks. Throws, and lets the target accept writes again, if these may not be lost.
+ * Makes the target read-only, so that both sides never accept writes. Returns what the source
+ * lacks. Throws, and lets the target accept writes again, if these may not be lost.
  */
-async function stopTarget(
-  options: UndoOptions,
-  target: Database,
-  id: string,
-): Promise<LostChanges[]> {
+async function stopTarget(options: UndoOptions, target: Database, id: string): Promise<Difference> {
   const { source, sourceName, isForced } = options
   const before = await readMark(target)
   if (before && before.id !== id) {
@@ -110,15 +132,18 @@ async function stopTarget(
         'GATEHOOK_DATABASE_URL names the target of this one: gatehook move --undo',
     )
   }
-  if (before?.state === 'copying') return [] // an unfinished copy that no node uses
+  if (before?.state === 'copying') return SAME // an unfinished copy that no node uses
   const tables = await listOwnTables(options, target)
   await stopWrites(target, tables)
   await target.migrate(async (tx, ddl) => {
     if (before) await dropMark(ddl)
     await createMark(target, tx, ddl, { id, state: 'moved', target: sourceName })
   })
-  const lost = await listLost(source, target, await comparedTables(options, tables))
-  if (lost.length === 0 || isForced) return lost
+  const compared = await comparedTables(options, tables)
+  const lost = await listLost(source, target, compared)
+  if (lost.length === 0 || isForced) {
+    return { lost, assignedIds: await countAssigned(source, target, compared) }
+  }
   await target.migrate(async (tx, ddl) => {
     await admitWrites(target, tables, ddl)
     await dropMark(ddl)
@@ -173,6 +198,21 @@ async function comparedTables(
     compared.push({ table: { ...table, columns }, isOfService: own === undefined, isNew })
   }
   return compared
+}
+
+/** Returns the most ids that the target assigned in a table of the service, to deleted rows too. */
+async function countAssigned(
+  source: Database,
+  target: Database,
+  tables: readonly ComparedTable[],
+): Promise<number> {
+  let most = 0
+  for (const { table, isOfService, isNew } of tables) {
+    if (!isOfService || isNew) continue
+    const after = await lastAssigned(source, table.name)
+    most = Math.max(most, (await lastAssigned(target, table.name)) - after)
+  }
+  return most
 }
 
 /** Counts the changes of the target by table. Memory is constant. */
