@@ -1,6 +1,7 @@
 /** Assembles the part of monitoring that records requests, in the file or tables it owns. */
 
 import { signInResource } from '../declare/resources/directory.ts'
+import { listDeclaredKinds } from '../declare/resources/expected-tables.ts'
 import { scopesOfFields } from '../declare/resources/field-rights.ts'
 import type { ResourceDefinition } from '../declare/resources/resource.ts'
 import { createStoredDataRights } from '../identity/access/stored-data.ts'
@@ -44,6 +45,7 @@ export function assembleMonitoring(
     mode: config.requestLog,
     recordsBodies: config.requestLogBodies === 'errors',
     secretFields,
+    declaredKinds: listDeclaredKinds(resources),
     rightsOf: createStoredDataRights({
       operations,
       fields: scopesOfFields(resources),

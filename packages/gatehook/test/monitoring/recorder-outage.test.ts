@@ -26,6 +26,7 @@ function openRecorder(error: () => Error | undefined) {
     nextPosition: () => elapsedMs,
     recordsBodies: false,
     secretFields: new Set(),
+    declaredKinds: new Map(),
     db: { fault: () => undefined },
   })
   const serve = (id: number) => {

@@ -1,6 +1,7 @@
 /** §18.8: a column, a condition or a trigger of another program that refuses rows is a warning. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { queryAsAdmin } from '../../../../test/rig/postgres.ts'
 import { eachService, openService } from '../../../../test/rig/service.ts'
 import { adminOf, requestIdOf } from '../monitoring/admin.ts'
 import { inSchema, OWN, openTeamDatabase } from '../storage/team-database.ts'
@@ -106,3 +107,26 @@ eachService('a trigger that has discarded a row is named with its table', async 
   await app.db.migrate((_tx, ddl) => ddl(drop))
   assert.deepEqual(await warningsOf(), [])
 })
+
+for (const [name, change, kind] of [
+  ['an id without a sequence', 'ALTER TABLE orders ALTER COLUMN id DROP IDENTITY', 'f\\.id\\(\\)'],
+  [
+    'a column of the engine without its default',
+    `ALTER TABLE gh_events ALTER COLUMN txid DROP DEFAULT`,
+    'a column of the engine',
+  ],
+] as const) {
+  test(`${name}: the request names what it is declared as, and drops nothing`, async (t) => {
+    const service = await openService(t, 'postgres')
+    const person = { name: 'Ada', email: 'ada@example.com' }
+    const user_id = (await service.post('/api/v2/users', person)).body.id
+    await queryAsAdmin(service.url, change)
+    const body = { user_id, amount: 100, currency: 'EUR' }
+    const refused = await service.post('/api/v2/orders', body)
+    assert.equal(refused.status, 500, refused.text)
+    const admin = await adminOf(service)
+    const { help } = (await admin.get(`/admin/requests/${requestIdOf(refused)}`)).body
+    assert.match(help.text, new RegExp(`refuses a row .* is declared as ${kind}: .*doctor`))
+    assert.doesNotMatch(help.text, /DROP NOT NULL/)
+  })
+}

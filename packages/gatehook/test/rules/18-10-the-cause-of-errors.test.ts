@@ -76,8 +76,8 @@ eachMigrated('server errors have the cause of the latest, and end', async (db) =
 })
 
 test('writes without a synchronous standby have a cause, and other failures none', () => {
-  const db = { fault: () => undefined }
-  const causeOfFailure = (failure: string) => causeOf({ failure } as Exchange, { db })
+  const options = { db: { fault: () => undefined }, declaredKinds: new Map() }
+  const causeOfFailure = (failure: string) => causeOf({ failure } as Exchange, options)
   assert.match(causeOfFailure('durability_lost') ?? '', /no synchronous standby/)
   assert.equal(causeOfFailure('upstream_failed'), null)
 })

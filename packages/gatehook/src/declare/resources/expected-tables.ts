@@ -77,6 +77,25 @@ function columnsOf(
   return [[`${name}.scope`, { ...rest, type: types.int, isNullable: false }], ...columns]
 }
 
+/** The kind of a column that no resource declares. */
+const ENGINE_KIND = 'a column of the engine'
+
+/** Returns what the columns of the engine and of resources are declared as, by `orders.amount`. */
+export const listDeclaredKinds = (
+  resources: readonly ResourceDefinition[],
+): ReadonlyMap<string, string> =>
+  new Map([
+    ...engineTables.flatMap(({ name, columns }) =>
+      Object.keys(columns).map((column) => [`${name}.${column}`, ENGINE_KIND] as const),
+    ),
+    ...resources.flatMap(({ name, fields }) => [
+      [`${name}.scope`, ENGINE_KIND] as const,
+      ...storedColumns(fields).map(
+        ([column, { kind }]) => [`${name}.${column}`, `f.${kind}()`] as const,
+      ),
+    ]),
+  ])
+
 const divided = new Set(engineTables.filter(({ divided }) => divided).map(({ name }) => name))
 
 /** Beside writes, except of all partitions. SQLite has no such words. */

@@ -30,6 +30,7 @@ export interface MonitoringOptions extends GateSources {
   readonly mode: RequestLogMode
   readonly recordsBodies: boolean
   readonly secretFields: ReadonlySet<string>
+  readonly declaredKinds: ReadonlyMap<string, string>
   /** Returns what a reader of the log may read. */
   readonly rightsOf: RightsOf
   /** The engine's database. */

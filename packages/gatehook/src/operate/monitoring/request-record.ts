@@ -65,6 +65,8 @@ export interface RecordOptions {
   readonly secretFields: ReadonlySet<string>
   /** The engine's database, which knows whether and how its primary is away. */
   readonly db: Pick<Database, 'fault'>
+  /** The declared kinds of columns, by `orders.amount`. */
+  readonly declaredKinds: ReadonlyMap<string, string>
 }
 
 const PATH_CHARACTERS = 1024
@@ -131,13 +133,13 @@ export function describeRequest(
 /** Returns why the database failed a request; null for any other failure. */
 export function causeOf(
   { failure, detail, bug }: Exchange,
-  { db }: Pick<RecordOptions, 'db'>,
+  { db, declaredKinds }: Pick<RecordOptions, 'db' | 'declaredKinds'>,
 ): string | null {
   if (failure === 'durability_lost') {
     const fault = durabilityFaultIn(detail)
     return fault === 'lost' ? DURABILITY_LOST : durabilityFaults[fault].advice
   }
-  if (failure === 'internal_error') return describeUnknownError(bug) ?? null
+  if (failure === 'internal_error') return describeUnknownError(bug, declaredKinds) ?? null
   if (failure !== 'storage_unavailable') return null
   return describeStorageFailure(detail, db.fault()) ?? null
 }

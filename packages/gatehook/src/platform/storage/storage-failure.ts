@@ -58,15 +58,21 @@ const NO_PRIVILEGE = '42501'
 
 const POLICY_OF = /row-level security policy for table "(\w{1,63})"/
 
+/** The end of the name of a partition. */
+const PARTITION = /_(?:\d{8}|past|future)$/
+
 /** `sequence_generator_limit_exceeded`. */
 const SEQUENCE_ENDED = '2200H'
 
 /**
  * Returns the sentence of an error that the database returned, and that the engine does not know:
  * its constraint, or its state and its function, without values. Undefined for an error of other
- * code.
+ * code. The declared kinds are by column: `orders.amount`.
  */
-export function describeUnknownError(error: unknown): string | undefined {
+export function describeUnknownError(
+  error: unknown,
+  declaredKinds: ReadonlyMap<string, string> = new Map(),
+): string | undefined {
   const message = 'The log has its message.'
   if (error instanceof DiscardedRowError) {
     const place = error.table === undefined ? '' : ` of the table ${error.table}`
@@ -96,10 +102,14 @@ export function describeUnknownError(error: unknown): string | undefined {
   if (!sent) return undefined
   const { state, raisedBy, constraint, table, column } = sent
   if (state === NOT_NULL && table !== undefined && column !== undefined) {
-    return (
-      `The column ${column} of the table ${table} refuses a row without a value. If the ` +
-      `declaration lacks it: ALTER TABLE ${table} ALTER COLUMN ${column} DROP NOT NULL.`
-    )
+    const refusal = `The column ${column} of the table ${table} refuses a row without a value`
+    const whole = table.replace(PARTITION, '')
+    const kind = declaredKinds.get(`${whole}.${column}`)
+    return kind === undefined
+      ? `${refusal}. The declaration lacks it: ALTER TABLE ${table} ALTER COLUMN ${column} ` +
+          'DROP NOT NULL.'
+      : `${refusal}, and is declared as ${kind}: another program has changed it. The warning ` +
+          '`schema` and gatehook doctor have the repair.'
   }
   const secured = POLICY_OF.exec((error as Error).message)?.[1]
   if (state === NO_PRIVILEGE && secured !== undefined) {
