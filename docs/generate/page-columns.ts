@@ -34,7 +34,7 @@ const DRAWERS = [
 ]
 
 /** Returns the objects with columns, by their names. */
-function namedObjects(): readonly (readonly [name: string, spec: MemberSpec])[] {
+export function namedObjects(): readonly (readonly [name: string, spec: MemberSpec])[] {
   const objects = engineOperations(catalogOf(api.definition)).flatMap(({ output }) =>
     output ? listedIn(output.spec) : [],
   )

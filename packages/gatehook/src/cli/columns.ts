@@ -46,6 +46,7 @@ const texts: Partial<Readonly<Record<CellDisplay, (value: never) => string>>> = 
   duration: (ms: number) => `${Math.round(ms)} ms`,
   truth: (value: boolean) => (value ? 'yes' : 'no'),
   seconds: (value: number) => isoTime(value * 1000).replace('.000', ''),
+  age: (seconds: number) => `${seconds} s`,
   list: (values: readonly string[]) => values.join(' '),
   count: (values: readonly unknown[]) => String(values.length),
   attempts: (attempts: readonly Json[]) => {

@@ -26,7 +26,8 @@ interface ColumnLayout {
   readonly under: readonly RowColumn[]
 }
 
-const isAmount = ({ as }: RowColumn): boolean => /^(number|percent|count|duration)$/.test(as ?? '')
+const isAmount = ({ as }: RowColumn): boolean =>
+  /^(number|percent|count|duration|age)$/.test(as ?? '')
 const isTime = ({ as }: RowColumn): boolean => as === 'time' || as === 'seconds'
 /** Whether the text names a row. */
 const isName = ({ as, states }: RowColumn): boolean =>

@@ -37,6 +37,7 @@ const contents: Readonly<Record<CellDisplay, (value: never) => ComponentChildren
   day: (at: string) => <time dateTime={at}>{day(at)}</time>,
   time: (at: string) => <Time at={at} />,
   seconds: (seconds: number) => <Time at={new Date(seconds * 1000).toISOString()} />,
+  age: (seconds: number) => period(seconds * 1000),
   ago: (at: string) => ago(at, slowNow().value),
   list: (values: readonly string[]) => <span class="mono soft">{values.join(', ')}</span>,
   count: (values: readonly unknown[]) => number(values.length),

@@ -221,7 +221,7 @@ export const rowColumns = {
       ],
     },
     { name: 'role', title: 'role' },
-    { name: 'report_age_s', title: 'age of its report', as: 'seconds' },
+    { name: 'report_age_s', title: 'age of its report', as: 'age' },
     { name: 'release', title: 'release' },
     { name: 'since', title: 'since', as: 'time' },
     { name: 'id', title: 'id', as: 'id' },

@@ -55,7 +55,7 @@ export const figures = {
             ],
           },
           role: {},
-          report_age_s: { title: 'age of its report', as: 'seconds' },
+          report_age_s: { title: 'age of its report', as: 'age' },
           release: {},
           since: { as: 'time' },
           id: {},

@@ -19,7 +19,10 @@ export type CellDisplay =
   | 'truth'
   | 'day'
   | 'time'
+  /** An instant in epoch seconds. */
   | 'seconds'
+  /** A period in seconds. */
+  | 'age'
   | 'ago'
   | 'list'
   | 'count'
