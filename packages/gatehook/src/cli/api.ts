@@ -45,6 +45,8 @@ export interface Api {
   postOnce(path: string, body: unknown, idempotencyKey: string): Promise<ApiResponse>
   /** Resolves with at most `max` rows of a list, page by page. */
   list(path: string, max?: number): Promise<JsonBody[]>
+  /** The data that requests read, for sentences. */
+  readonly place: string
   /** Whether this process sends to receivers, and private addresses are not allowed. */
   readonly refusesPrivate: boolean
   /** Resolves with the server's time, test clock included, in milliseconds. */
@@ -250,10 +252,7 @@ function errorOf(path: string, response: ApiResponse, place: string): ApiError {
 
 const PAGE_SIZE = 100
 
-interface Surroundings extends Pick<Api, 'refusesPrivate'> {
-  /** The data that requests read, for the message of a 404. */
-  readonly place: string
-}
+type Surroundings = Pick<Api, 'refusesPrivate' | 'place'>
 
 function apiOf(
   service: ServiceDefinition,
@@ -269,6 +268,7 @@ function apiOf(
     (await sendFor(method, path, body)).body
   return {
     service,
+    place,
     request,
     postOnce: (path, body, idempotencyKey) => sendFor('POST', path, body, idempotencyKey),
     refusesPrivate,

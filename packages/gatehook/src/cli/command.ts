@@ -162,7 +162,7 @@ export interface ListSpec<Target, Opening, Row, Parsed> extends OpeningCommand<O
   /** Cells by the name of the column, in place of the object's. */
   readonly cells?: Readonly<Record<string, (row: Row) => string>>
   /** Printed instead of an empty table. */
-  readonly empty?: string | ((input: Input) => string)
+  readonly empty?: string | ((input: Input, target: Target) => string)
 }
 
 /**
@@ -204,14 +204,14 @@ export function commandsOn<Target, Opening = never>(
     return action<{ data: readonly Row[] }, Parsed>({
       ...description,
       act: async (target, input, parsed) => ({ data: await rows(target, input, parsed) }),
-      describe({ data }, input) {
+      describe({ data }, input, target) {
         if (data.length > 0 || empty === undefined) {
           return table(
             listed.map(([title]) => title),
             data.map((row) => listed.map(([, cell]) => cell(row))),
           )
         }
-        return typeof empty === 'string' ? empty : empty(input)
+        return typeof empty === 'string' ? empty : empty(input, target)
       },
     })
   }

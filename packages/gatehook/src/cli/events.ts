@@ -20,7 +20,7 @@ export const events: CommandFamily = {
         const filter = type === undefined ? '' : `&type=${encodeURIComponent(String(type))}`
         return api.list(`/events?sort=-id${filter}`, count)
       },
-      empty: 'No events. Create one: gatehook trigger TYPE',
+      empty: (_, { place }) => `No events in ${place}. Create one: gatehook trigger TYPE`,
       columns: eventObject([]),
     }),
     action({

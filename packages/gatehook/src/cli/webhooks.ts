@@ -75,10 +75,10 @@ export const webhooks: CommandFamily = {
   commands: [
     commands.list({
       name: 'list',
-      summary: 'all registrations',
+      summary: 'the registrations of a customer and mode',
       examples: [['gatehook webhooks list --mode live', 'of live data']],
       rows: (api) => api.list('/webhooks', MAX_REGISTRATIONS),
-      empty: `No registrations. Create one: ${createExample}`,
+      empty: (_, { place }) => `No registrations in ${place}. Create one: ${createExample}`,
       columns: webhookItem,
     }),
     operationCommand(commands, {

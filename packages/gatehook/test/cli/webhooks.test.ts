@@ -61,7 +61,13 @@ test('a registration is created, tested, rotated, replayed and deleted', async (
   })
   const gone = await gatehook(place, 'webhooks', 'test', created.id)
   assert.deepEqual([gone.exit, /There is no registration wh_/.test(gone.stderr)], [1, true])
-  assert.match((await gatehook(place, 'webhooks', 'list')).stdout, /^No registrations\./)
+  const none = (await gatehook(place, 'webhooks', 'list')).stdout
+  assert.match(
+    none,
+    /^No registrations in the test data of cus_default; other data: --mode, --customer/,
+  )
+  const live = await gatehook(place, 'events', 'list', '--mode', 'live')
+  assert.match(live.stdout, /^No events in the live data of cus_default; /)
 })
 
 test('events are listed, newest first, and printed; with a key, of a running node', async (t) => {
