@@ -47,12 +47,16 @@ const shop = service({
       size: f.int().min(1).max(9).default(3),
       since: f.time().nullable().default(null),
       all: f.bool().default(false),
+      state: f.oneOf(['open', 'shut']).nullable().default(null),
+      top: f.int().nullable().default(null),
     },
     output: {
       id: f.string(),
       size: f.int(),
       since: f.time().nullable(),
       all: f.bool(),
+      state: f.oneOf(['open', 'shut']).nullable(),
+      top: f.int().nullable(),
       version: f.string(),
     },
     handle: ({ params, query, version }) => ({ body: { id: params.id, ...query, version } }),
@@ -101,8 +105,19 @@ eachService(
       size: 4,
       since: '2026-01-01T00:00:00.000Z',
       all: true,
+      state: null,
+      top: null,
       version: 'v1',
     })
+    // No text of a query is null.
+    for (const [query, message] of [
+      ['state=null', 'state must be one of open, shut.'],
+      ['state=', 'state must be one of open, shut, not an empty string.'],
+      ['top=null', 'top must be an integer, not a string.'],
+    ] as const) {
+      const { status, body } = await get(`/api/v2/reports/x?${query}`)
+      assert.deepEqual([status, body.errors[0].message], [400, message], query)
+    }
     assert.equal((await get('/api/v2/reports/x')).body.size, 3)
     for (const query of [
       'size=0x4',

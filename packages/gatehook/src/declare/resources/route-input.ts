@@ -4,6 +4,7 @@
  */
 
 import { Failure } from '../../kernel/failure.ts'
+import type { FieldSpecs } from '../../protocol/fields/schema.ts'
 import type { Call } from '../../protocol/http/call.ts'
 import { acceptedOf } from '../../protocol/http/content-negotiation.ts'
 import { createQueryReader } from '../../protocol/http/query-members.ts'
@@ -32,7 +33,12 @@ type ReadRequest = (call: Call) => RouteRequest
 export function createRouteReader(catalog: Catalog, route: RouteDefinition): ReadRequest {
   const readers = new Map(
     catalog.versions.map((version) => {
-      const { specs, read } = createFieldsReader(route.query, catalog.versions, version)
+      const { specs, read } = createFieldsReader(
+        route.query,
+        catalog.versions,
+        version,
+        withoutNull,
+      )
       const readQuery = createQueryReader(specs, read)
       return [version, { readQuery, body: bodyReader(catalog, route, version) }]
     }),
@@ -49,6 +55,15 @@ export function createRouteReader(catalog: Catalog, route: RouteDefinition): Rea
     }
   }
 }
+
+/** Returns the specs of parameters: none is null, except by its absence. */
+const withoutNull = (specs: FieldSpecs): FieldSpecs =>
+  Object.fromEntries(
+    Object.entries(specs).map(([name, spec]) => [
+      name,
+      spec.nullable ? { ...spec, nullable: false, default: spec.default ?? null } : spec,
+    ]),
+  )
 
 interface RequestBody {
   readonly chain: ChangeChain
@@ -67,14 +82,18 @@ function bodyReader(catalog: Catalog, { input }: RouteDefinition, version: strin
   return { chain, read: (call) => read(call.body ?? {}) }
 }
 
-/** Returns the reader of values in a version, which returns them in the newest. */
+/**
+ * Returns the reader of values in a version, which returns them in the newest. `received` converts
+ * the specs of that version.
+ */
 export function createFieldsReader(
   declared: DeclaredMembers | MediaDeclaration | undefined,
   versions: readonly string[],
   version: string,
+  received: (specs: FieldSpecs) => FieldSpecs = (specs) => specs,
 ) {
   const { members, chain } = bodyFormIn(declared, versions, version)
-  const specs = fieldSpecsOf(members)
+  const specs = received(fieldSpecsOf(members))
   const validate = createValidators(specs).create
   if (chain.isEmpty) return { specs, chain, read: validate }
   const newest = fieldSpecsOf(newestMembers(declared))
