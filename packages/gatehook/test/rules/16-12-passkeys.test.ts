@@ -154,6 +154,8 @@ eachRealm('a passkey is enrolled, signs in, is listed and deleted', async (realm
   const session = await realm.signIn()
   const { authenticator, id, options } = await enrol(realm, session)
   assert.deepEqual(options.rp.id, 'localhost')
+  assert.ok(options.user.displayName.length > 0 && options.user.name.includes('@'))
+  if (realm.base === '/auth') assert.doesNotMatch(options.user.displayName, /@/)
   assert.equal(options.authenticatorSelection.userVerification, 'required')
   const again = await session('POST', `${realm.base}/passkeys/options`)
   assert.equal(again.body.excludeCredentials.length, 1)
@@ -161,6 +163,7 @@ eachRealm('a passkey is enrolled, signs in, is listed and deleted', async (realm
   // Pages of other origins use passkeys of persons only.
   const elsewhere = await tryPasskey(realm, authenticator, { origin: 'http://app.localhost:8787' })
   assert.equal(elsewhere.status, realm.base === '/auth' ? 200 : 401, elsewhere.text)
+  if (elsewhere.status === 401) assert.match(elsewhere.body.message, /^The passkey is unknown/)
   const list = await session('GET', `${realm.base}/passkeys`)
   assert.equal(list.body.data.length, 1, list.text)
   assert.deepEqual([list.body.data[0].id, typeof list.body.data[0].last_used_at], [id, 'string'])

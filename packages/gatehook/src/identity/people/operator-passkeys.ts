@@ -21,7 +21,7 @@ import {
 } from './console-sign-in.ts'
 import { lockActiveOperator } from './operator-access.ts'
 import { hasSession } from './operator-store.ts'
-import { CEREMONY_MS, type PasskeyCeremonies } from './passkey-ceremony.ts'
+import { CEREMONY_MS, invalidPasskey, type PasskeyCeremonies } from './passkey-ceremony.ts'
 import {
   type CreatedPasskey,
   createPasskeyEnrolment,
@@ -29,7 +29,6 @@ import {
   passkeyJson,
 } from './passkey-enrolment.ts'
 import { operatorPasskeyOperations } from './passkey-operations.ts'
-import { invalidCredentials } from './username.ts'
 
 interface OperatorPasskeyRow extends Row, CreatedPasskey {
   readonly operator: string
@@ -76,8 +75,9 @@ export function operatorPasskeyRoutes(
       throw new Failure('invalid_state', 'Passkeys are for operators with a password.')
     }
     if (clock.now() - created_at > CEREMONY_MS) throw new Failure('recent_sign_in_required')
+    const name = call.principal!.name ?? operator
     return {
-      user: { id: operator, name: call.principal!.name ?? operator, begunBy: session },
+      user: { id: operator, name, displayName: name, begunBy: session },
       scope: undefined,
       list: (from) => listPasskeys(from, operator),
       insert: (tx, passkey) => insertPasskey(tx, { ...passkey, operator }),
@@ -145,8 +145,8 @@ export function operatorPasskeySignIn(
       const find = (credential: string) => findPasskey(db, credential)
       const { passkey: row, counter } = await ceremonies.verifySignIn(input, find)
       const session = await db.write(async (tx) => {
-        const operator = await lockActiveOperator(tx, row.operator, invalidCredentials)
-        if ((await usePasskey(tx, row, counter, clock.now())) === 0) throw invalidCredentials()
+        const operator = await lockActiveOperator(tx, row.operator, invalidPasskey)
+        if ((await usePasskey(tx, row, counter, clock.now())) === 0) throw invalidPasskey()
         return openSession(tx, call, { operator, isVerified: true })
       })
       return answerWith(call, session)

@@ -41,10 +41,20 @@ interface CeremonyDeps {
   readonly origins: readonly string[]
 }
 
+/** Returns the same 401 for whatever a sign-in by passkey rejects. */
+export const invalidPasskey = () =>
+  invalidCredentials(
+    'Bearer',
+    'The passkey is unknown here, its challenge is used or expired, or its account is disabled.',
+  )
+
 export interface PasskeyUser {
   /** Stable, and no personal data. */
   readonly id: string
+  /** The name by which the person signs in. */
   readonly name: string
+  /** The name of the person. */
+  readonly displayName: string
   /** The revision of the credential or the session that begins; another one cannot end it. */
   readonly begunBy: number | string
 }
@@ -131,17 +141,18 @@ export function createPasskeyCeremonies(deps: CeremonyDeps) {
 
   return {
     /** Returns the options with which a browser creates a passkey. */
-    async beginCreation({ id, name, begunBy }: PasskeyUser, passkeys: readonly StoredPasskey[]) {
+    async beginCreation({ id, begunBy, ...user }: PasskeyUser, stored: readonly StoredPasskey[]) {
       const { generateRegistrationOptions } = await load()
       return generateRegistrationOptions({
         rpName: service,
         rpID: relyingPartyOf(deps).rpID,
         userID: new Uint8Array(Buffer.from(id)),
-        userName: name,
+        userName: user.name,
+        userDisplayName: user.displayName,
         challenge: createChallenge(`create ${id} ${begunBy}`),
         timeout: CEREMONY_MS,
         attestationType: 'none',
-        excludeCredentials: passkeys.map(({ credential }) => ({ id: credential })),
+        excludeCredentials: stored.map(({ credential }) => ({ id: credential })),
         authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
       })
     },
@@ -191,7 +202,7 @@ export function createPasskeyCeremonies(deps: CeremonyDeps) {
     ): Promise<{ readonly passkey: P; readonly counter: number }> {
       const { verifyAuthenticationResponse } = await load()
       const passkey = await find(response.id)
-      if (!passkey) throw invalidCredentials()
+      if (!passkey) throw invalidPasskey()
       const result = await verifyAuthenticationResponse({
         response: response as AuthenticationResponseJSON,
         ...expected(`sign in ${realm}`),
@@ -202,7 +213,7 @@ export function createPasskeyCeremonies(deps: CeremonyDeps) {
           transports: JSON.parse(passkey.transports) as AuthenticatorTransport[],
         },
       }).catch(() => undefined)
-      if (!result?.verified) throw invalidCredentials()
+      if (!result?.verified) throw invalidPasskey()
       return { passkey, counter: result.authenticationInfo.newCounter }
     },
   }

@@ -16,13 +16,12 @@ import type { Administration } from '../access/administration.ts'
 import { LOGIN_CLIENT_ID, type Tokens } from '../tokens/api.ts'
 import { findSession } from '../tokens/store.ts'
 import type { SignInApi } from './login.ts'
-import { CEREMONY_MS, type PasskeyCeremonies } from './passkey-ceremony.ts'
+import { CEREMONY_MS, invalidPasskey, type PasskeyCeremonies } from './passkey-ceremony.ts'
 import { createPasskeyEnrolment, type EnrollingAccount } from './passkey-enrolment.ts'
 import { passkey, passkeyOperations } from './passkey-operations.ts'
 import * as store from './passkey-store.ts'
 import type { PersonContext } from './person-administration.ts'
 import { type CredentialRow, findById, lockCredential } from './store.ts'
-import { invalidCredentials } from './username.ts'
 
 const passkeys = createList({
   row: passkey,
@@ -79,8 +78,9 @@ const createAccountFinder =
     if (!account) throw new Failure('forbidden')
     await requireRecentSignIn(deps, call, db, account)
     const { username: name, revision } = account
+    const displayName = account.name ?? name
     return {
-      user: { id: `${resource} ${subject}`, name, begunBy: revision },
+      user: { id: `${resource} ${subject}`, name, displayName, begunBy: revision },
       scope,
       list: (from) => store.listPasskeys(from, resource, person),
       insert: (tx, passkey) => store.insertPasskey(tx, { ...passkey, resource, person, scope }),
@@ -131,12 +131,11 @@ export function passkeyRoutes(deps: PasskeyDeps): Route[] {
       const find = (credential: string) => store.findPasskey(db, resource, credential)
       const { passkey: row, counter } = await ceremonies.verifySignIn(input, find)
       const person = await people.findPerson(db, row.scope as Scope, String(row.person))
-      if (!person) throw invalidCredentials()
+      if (!person) throw invalidPasskey()
       if (person.suspended) throw new Failure('customer_suspended')
       const open = async (tx: Tx, session_id: string) => {
         const current = await people.confirm(tx, person)
-        if ((await store.usePasskey(tx, row, counter, clock.now())) === 0)
-          throw invalidCredentials()
+        if ((await store.usePasskey(tx, row, counter, clock.now())) === 0) throw invalidPasskey()
         await people.recordSignIn(tx, person)
         const { scope, customer, mode, subject, name, scopes, claims } = current
         const actor = actorOf(call, { kind: 'person', id: subject, name, scope })
