@@ -60,6 +60,34 @@ test('chunks that arrive slowly wait for no others', async () => {
   assert.equal(String(first), 'a')
 })
 
+test('chunks of a body that nobody reads hold few buffers, and its reader has them all', async () => {
+  const { request, send } = stage().open()
+  request.read(0) // as a server does before the handler
+  for (let n = 0; n < 9_000; n++) {
+    send(1, 'a')
+    await new Promise(setImmediate)
+  }
+  const buffered = (request as unknown as { _readableState: { buffer: unknown[] } })._readableState
+  assert.ok(buffered.buffer.length <= 3, `${buffered.buffer.length} buffers`)
+  let text = ''
+  request.on('data', (piece: Buffer) => (text += piece))
+  for (let n = 0; n < 4; n++) await new Promise(setImmediate)
+  assert.equal(text.length, 9_000, 'before the end of the body')
+  send(1, 'b')
+  request.push(null)
+  await once(request, 'end')
+  assert.equal(text, `${'a'.repeat(9_000)}b`)
+})
+
+test('many addresses at once have smaller shares', () => {
+  const { open } = stage()
+  const senders = Array.from({ length: 100 }, (_, n) => open(`192.0.2.${n}`))
+  for (const { send } of senders) send(10_000)
+  const counts = senders.map(({ request }) => smallChunksOf(request)!.count)
+  assert.ok(counts.reduce((sum, count) => sum + count) < 200_000)
+  assert.ok(counts.every((count) => count >= 1_024))
+})
+
 test('the chunks of an address beyond its share are not parsed', () => {
   const { open, endTurn } = stage()
   const [first, second, other] = [open(), open(), open('192.0.2.2')]

@@ -14,6 +14,8 @@ const MERGED_BYTES = 4_096
 const FREE_CHUNKS = 64
 /** Small chunks of an address that are parsed in one turn of the event loop: about 15 ms. */
 const PER_TURN_MAX = 16_384
+/** Small chunks of each address, where all of them send more than two such shares in one turn. */
+const PER_CONTESTED_TURN_MAX = PER_TURN_MAX / 16
 
 const ARRIVED = Symbol('arrived')
 interface Arrived {
@@ -43,11 +45,17 @@ export function createChunkMerger(
 ): (request: IncomingMessage, response: ServerResponse) => void {
   /** Small chunks in this turn of the event loop, by address block. */
   const countByBlock = new Map<string, number>()
+  let total = 0
+  const endTurn = () => {
+    countByBlock.clear()
+    total = 0
+  }
   const isOverShare = (block: string): boolean => {
-    if (countByBlock.size === 0) afterTurn(() => countByBlock.clear())
+    if (total === 0) afterTurn(endTurn)
+    total += 1
     const count = (countByBlock.get(block) ?? 0) + 1
     countByBlock.set(block, count)
-    return count > PER_TURN_MAX
+    return count > (total > 2 * PER_TURN_MAX ? PER_CONTESTED_TURN_MAX : PER_TURN_MAX)
   }
   return (request, response) => {
     if (request.headers['transfer-encoding'] === undefined) return
@@ -98,9 +106,15 @@ function ignoreBody(socket: ParsedSocket): void {
   }
 }
 
-/** @param accepts returns whether a chunk belongs to the body, or is dropped */
+/**
+ * Passes small chunks on in the next turn of the event loop, or, while earlier bytes wait for their
+ * reader, once a buffer is full: a buffer that waits holds as many bytes as it has.
+ *
+ * @param accepts returns whether a chunk belongs to the body, or is dropped
+ */
 function mergeChunks(request: IncomingMessage, accepts: (chunk: Buffer) => boolean): void {
   const push = request.push.bind(request)
+  const read = request.read.bind(request)
   let merged: Buffer | undefined
   let size = 0
   /** Returns whether the stream takes more. */
@@ -111,15 +125,23 @@ function mergeChunks(request: IncomingMessage, accepts: (chunk: Buffer) => boole
     size = 0
     return push(bytes)
   }
+  const flushUnlessUnread = () => {
+    if (request.readableLength === 0) flush()
+  }
   const add = (chunk: Buffer): boolean => {
     const takesMore = size + chunk.length > MERGED_BYTES ? flush() : true
     if (!merged) {
       merged = Buffer.allocUnsafe(MERGED_BYTES)
-      setImmediate(flush)
+      setImmediate(flushUnlessUnread)
     }
     merged.set(chunk, size)
     size += chunk.length
     return takesMore
+  }
+  request.read = (bytes?: number) => {
+    const chunk = read(bytes)
+    if (size > 0 && request.readableLength === 0) setImmediate(flushUnlessUnread)
+    return chunk
   }
   request.push = (chunk: Buffer | null) => {
     if (chunk !== null && !accepts(chunk)) return true
