@@ -231,7 +231,7 @@ function handlersOf({ open, opened }: Opener, findTarget: FindTarget): Handlers 
       const { socket, url = '/' } = request
       const { originalUrl = url } = request as { originalUrl?: string }
       try {
-        // Within the call of Node's parser: the bounds of a connection apply to what follows.
+        // Within the call of Node's parser: the bounds apply to the rest of its buffer as well.
         const { app, path } = opened() ?? (await inTime(open()))
         const isEncrypted = 'encrypted' in socket && socket.encrypted === true
         app.server.adopt(request, response, {

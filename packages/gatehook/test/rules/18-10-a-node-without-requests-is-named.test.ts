@@ -76,6 +76,7 @@ test('operators and their programs are no callers', () => {
     ...{ mode: 'all', store: {} as MonitoringStore, clock, log: quietLog, node: 'n' },
     ...{ nextPosition: () => 1, recordsBodies: false, secretFields: new Set() },
     db: { fault: () => undefined },
+    declaredKinds: new Map(),
   })
   const serve = (method: string, route: string) => {
     const head = { id: 'req_1', head: { url: route }, headers: {}, warnings: [], eventIds: [] }

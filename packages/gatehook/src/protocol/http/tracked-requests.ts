@@ -89,12 +89,17 @@ const listenInTurns =
       },
     )
 
-/** Passes requests to the listener in the turns of their addresses, and counts those in flight. */
-export function trackRequests(server: Server, tracking: Tracking) {
-  const { connections } = tracking
-  const listener = listenInTurns(tracking)
-  const mergeChunks = createChunkMerger(tracking.addressOf)
-  const inFlight = countRequests()
+type ServeNext = (request: IncomingMessage, response: ServerResponse) => boolean
+
+/**
+ * Returns the function that serves the next request of a connection, after the earlier ones. It
+ * returns false if it ignores the request, whose connection ends.
+ */
+function serveConnections(
+  listener: Listener,
+  inFlight: ReturnType<typeof countRequests>,
+  mergeChunks: Listener,
+): ServeNext {
   let waitingCount = 0
   const release = (connection: TrackedConnection, count: number) => {
     connection.open -= count
@@ -133,11 +138,10 @@ export function trackRequests(server: Server, tracking: Tracking) {
     if (closesConnection(this)) return void abandon(connection)
     if (connection.isEnding && connection.open === 0) socket.destroySoon()
   }
-  /** Returns whether the request is ignored. */
-  const ignoresOrServes = (request: IncomingMessage, response: ServerResponse): boolean => {
+  return (request, response) => {
     const socket: TrackedSocket = request.socket
     const connection = socket[CONNECTION] ?? open(socket, response)
-    if (ignoresNext(socket, connection)) return true
+    if (ignoresNext(socket, connection)) return false
     mergeChunks(request, response)
     inFlight.add()
     connection.open++
@@ -145,7 +149,7 @@ export function trackRequests(server: Server, tracking: Tracking) {
     response.on('close', onClose)
     if (connection.open === 1 || isNext(response)) {
       listener(request, response)
-      return false
+      return true
     }
     connection.waiting++
     waitingCount++
@@ -155,9 +159,17 @@ export function trackRequests(server: Server, tracking: Tracking) {
       waitingCount--
       listener(request, response)
     })
-    return false
+    return true
   }
-  const onRequest: Listener = (request, response) => void ignoresOrServes(request, response)
+}
+
+/** Passes requests to the listener in the turns of their addresses, and counts those in flight. */
+export function trackRequests(server: Server, tracking: Tracking) {
+  const { connections } = tracking
+  const listener = listenInTurns(tracking)
+  const inFlight = countRequests()
+  const serveNext = serveConnections(listener, inFlight, createChunkMerger(tracking.addressOf))
+  const onRequest: Listener = (request, response) => void serveNext(request, response)
   server.on('request', onRequest)
   // `receive-body.ts` sends `100 Continue` before it reads the body; other expectations are a 400.
   server.on('checkContinue', onRequest)
@@ -187,7 +199,7 @@ export function trackRequests(server: Server, tracking: Tracking) {
         inFlight.add()
         response.once('close', () => inFlight.end(1))
         listener(request, response)
-      } else if (ignoresOrServes(request, response) && isNext(response)) {
+      } else if (!serveNext(request, response) && isNext(response)) {
         request.socket.destroySoon() // the responses after this one cannot be sent
       }
     },
