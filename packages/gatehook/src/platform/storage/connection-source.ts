@@ -34,7 +34,6 @@ import {
   primaryFaults,
   SlowServerError,
 } from './primary-fault.ts'
-import { isQueryTimeout } from './replicated-commit.ts'
 import { createServerWatch, type ServerWatch, SilentServerError } from './server-watch.ts'
 
 /** A request tries no further host after this time. */
@@ -43,8 +42,6 @@ const TRY_MS = 1_500
 const ANSWER_MS = 2_000
 const REFUSED = 'the database opens no further connection; those that are open serve requests'
 const LATE = 'the database answers, and no connection to it opens within 2 s'
-/** The same for a pooler that holds probes, until the next one. */
-const LONG_MS = 15_500
 /** The time that a silent server has for its first answer, which tells a slow path. */
 const PATIENT_MS = 10_000
 /** A first answer after this time, of two round trips, comes from a slow path. */
@@ -219,8 +216,8 @@ function watchHosts(
   const watches = hosts.all.map((config, host) =>
     createServerWatch({
       isPooled,
-      probe: (processIds, isLong) =>
-        probeServer(newClient({ ...config, query_timeout: isLong ? LONG_MS : ANSWER_MS }), {
+      probe: (processIds) =>
+        probeServer(newClient({ ...config, query_timeout: ANSWER_MS }), {
           processIds,
           isPooled,
           onFault(error) {
@@ -317,24 +314,22 @@ interface ProbeOptions {
 /**
  * Returns the answer of a server. Its refusal of a user or a connection is an answer too, and so is
  * a certificate that the node does not trust. The report of a pooler that lacks the server is none,
- * and neither is the end of the time: `onFault` receives them. `held`: by a pooler until then.
+ * and neither is the end of the time: `onFault` receives them.
  */
 async function probeServer(
   client: Client,
   { processIds, isPooled, onFault }: ProbeOptions,
-): Promise<ServerAnswer | 'held' | undefined> {
+): Promise<ServerAnswer | undefined> {
   client.on('error', () => undefined)
-  let isOpen = false
   try {
     await client.connect()
-    isOpen = true
     const answer = answerOf((await client.query(READ_SESSIONS, [processIds])).rows)
     // Behind a pooler, transactions set it.
     return isPooled ? { ...answer, limitMs: STATEMENT_MS } : answer
   } catch (error) {
     if (isRefusal(error)) return {}
     onFault(error)
-    return isPooled && isOpen && isQueryTimeout(error) ? 'held' : undefined
+    return undefined
   } finally {
     client.connection.stream.destroy()
   }

@@ -97,28 +97,6 @@ test('a comparison keeps its connections, and opens another one after a failure'
   assert.equal(closedCount, 4)
 })
 
-test('a pooler that does not answer is compared rarely, and a server each time', async () => {
-  const guard = createTimelineGuard(quietLog, { place: placeOf({}) })
-  for (const isPooled of [true, false]) {
-    const all = [{ host: 'a' }]
-    let opened = 0
-    const connect = async () => {
-      opened++
-      throw new Error('timeout expired')
-    }
-    const stream = { destroy() {} }
-    const newClient = () => ({ on() {}, connect, connection: { stream } }) as unknown as Client
-    const { compare, lastingFaultOf } = createServerComparison(
-      [{ label: 'a', isPooled, all }],
-      guard,
-      newClient,
-    )
-    for (let n = 0; n < 24; n++) await compare(false)
-    assert.equal(opened, isPooled ? 5 + 3 : 24)
-    assert.equal(lastingFaultOf(all), 'silent')
-  }
-})
-
 const MISLED = /the address .* another database \(gatehook_copy, oid 2.*\(gatehook, oid 1/
 
 test('another database is refused, of the same cluster or of another one', async () => {

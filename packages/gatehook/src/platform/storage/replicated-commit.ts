@@ -9,10 +9,8 @@ import { isRolledBack, RolledBackError } from './rolled-back.ts'
 import { SYNCHRONOUS_STANDBYS } from './server-check.ts'
 import type { TableState } from './table-state.ts'
 
-/** Whether a query exceeded `query_timeout` of pg. */
-export const isQueryTimeout = (error: unknown): boolean =>
-  (error as Error).message === 'Query read timeout'
-
+/** The message of pg for a query that exceeds `query_timeout`. */
+const TIMEOUT_TEXT = 'Query read timeout'
 /** The time that a replica has to confirm a commit; `statement_timeout` does not end the wait. */
 const REPLICA_MS = 10_000
 
@@ -50,7 +48,7 @@ export async function commitReplicated(
     const results = await session.query(query as pg.QueryConfig).catch((error: Error) => {
       if (error.message.includes(NO_STANDBY)) throw new DurabilityLostError('lost')
       if (error.message.includes(UNLOGGED)) throw new DurabilityLostError('unlogged')
-      throw isQueryTimeout(error) ? new UnreplicatedError(error.message) : error
+      throw error.message === TIMEOUT_TEXT ? new UnreplicatedError(error.message) : error
     })
     const [, commit, position] = results as unknown as pg.QueryResult[]
     if (isRolledBack('COMMIT', commit!)) throw new RolledBackError()

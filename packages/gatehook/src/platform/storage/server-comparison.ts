@@ -13,11 +13,6 @@ import type { PrimaryFault } from './primary-fault.ts'
 const ANSWER_MS = 1_000
 /** Comparisons without an answer after which a fault lasts. */
 const LASTING = 5
-/**
- * One of these comparisons includes a pooler whose fault lasts: PgBouncer keeps a client that waits
- * and leaves for minutes. The connections through it verify their servers themselves.
- */
-const HELD_COMPARISONS = 8
 
 /**
  * The time between two comparisons of the servers that the configuration names: for so long, a node
@@ -48,7 +43,6 @@ export interface ServerComparison {
 /** The servers of an address. */
 export interface ComparedHosts {
   readonly label: string
-  readonly isPooled?: boolean
   readonly all: readonly ClientConfig[]
 }
 
@@ -63,12 +57,6 @@ export function createServerComparison(
   newClient: (config: ClientConfig) => Client,
 ): ServerComparison {
   const configs = addresses.flatMap(({ all }) => all)
-  const pooled = new Set(addresses.flatMap(({ isPooled, all }) => (isPooled ? all : [])))
-  let comparisons = 0
-  const isHeld = (config: ClientConfig) =>
-    pooled.has(config) &&
-    (failures.get(config) ?? 0) >= LASTING &&
-    comparisons % HELD_COMPARISONS !== 0
   /** The databases, as the last answers of the servers had them. */
   const databases = new Map<ClientConfig, DatabaseIdentity>()
   const clients = new Map<ClientConfig, Client>()
@@ -115,11 +103,8 @@ export function createServerComparison(
     },
     isMisled: (servers) =>
       servers.some((config) => origin.describe('', databases.get(config)) !== undefined),
-    async compare(isFresh) {
-      comparisons++
-      const due = configs.filter((config) => !isHeld(config))
-      await Promise.all(due.map((config) => note(config, isFresh)))
-    },
+    compare: async (isFresh) =>
+      void (await Promise.all(configs.map((config) => note(config, isFresh)))),
     faultOf,
     lastingFaultOf: (servers) =>
       servers.every((config) => (failures.get(config) ?? 0) >= LASTING)

@@ -43,7 +43,7 @@ interface WatchSettings {
 function openWatch(t: TestContext, { isPooled = false, isLimited = true }: WatchSettings = {}) {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const seen: string[] = []
-  const probes: ((answer: ServerAnswer | 'held' | undefined) => void)[] = []
+  const probes: ((answer: ServerAnswer | undefined) => void)[] = []
   const watch = createServerWatch({
     isPooled,
     probe: () => new Promise((resolve) => probes.push(resolve)),
@@ -337,36 +337,4 @@ test('a server that refuses the probe says nothing of a session', async (t) => {
   openSession(PROCESS).query('BEGIN')
   await passWith({}, REPORTED_TICKS)
   assert.deepEqual(seen, [])
-})
-
-test('a pooler that holds a probe is probed rarely, and answers the one that waits', async (t) => {
-  for (const [isPooled, result, count] of [
-    [true, 'held', 1],
-    [true, undefined, 16],
-    [false, undefined, 16],
-  ] as const) {
-    const { seen, probes, pass, open } = openWatch(t, { isPooled })
-    open()
-    await pass(2 * SILENT_TICKS)
-    const count16s = async () => {
-      let count = 0
-      for (let tick = 0; tick < 64; tick++) {
-        await pass(1)
-        const waiting = probes.splice(0)
-        count += waiting.length
-        for (const answerProbe of waiting) answerProbe(result)
-        await nextTurn()
-      }
-      return count
-    }
-    for (const answerProbe of probes.splice(0)) answerProbe(result)
-    await count16s()
-    assert.equal(await count16s(), count)
-    assert.deepEqual(seen, ['silent'])
-    await pass(64)
-    probes[0]!({})
-    await pass(2)
-    assert.deepEqual(seen, ['silent', 'answers'])
-    t.mock.timers.reset()
-  }
 })

@@ -22,12 +22,6 @@ export const SILENT_TICKS = 8
 /** Ticks between two probes of a silent server, or for slow requests: 1 s. */
 const RETRY_TICKS = 4
 
-/**
- * Ticks between two probes of a pooler that holds them: 16 s. PgBouncer keeps a client that waits
- * and leaves for minutes, and would have none left for others.
- */
-const HELD_TICKS = 64
-
 /** The time that connections have to end after `stop`. */
 const END_MS = 1_000
 
@@ -55,13 +49,9 @@ interface WatchOptions {
   readonly isPooled: boolean
   /**
    * Opens a connection and queries it about these processes. Resolves with undefined if the server
-   * did not answer in time; with `held` if a pooler has opened the connection and not served it.
-   * `isLong`: it waits until shortly before the next probe.
+   * did not answer in time.
    */
-  readonly probe: (
-    processIds: readonly number[],
-    isLong: boolean,
-  ) => Promise<ServerAnswer | 'held' | undefined>
+  readonly probe: (processIds: readonly number[]) => Promise<ServerAnswer | undefined>
   /** Ends sessions at the server, which keep the locks of their transactions. Never throws. */
   readonly endSessions: (lost: readonly LostSession[]) => void
   readonly onSilent: () => void
@@ -85,21 +75,6 @@ export class SilentServerError extends Error {
   }
 }
 
-interface ProbeTicks extends Readonly<Record<'isSilent' | 'isHeld', boolean>> {
-  readonly silentTicks: number
-  readonly unprobedTicks: number
-}
-
-/** Whether to probe: for a silent server, or for slow requests. */
-function isProbeDue(
-  { isSilent, isHeld, silentTicks, unprobedTicks }: ProbeTicks,
-  hasSlow: () => boolean,
-): boolean {
-  const probesAt = isHeld ? HELD_TICKS : isSilent ? RETRY_TICKS : PROBE_TICKS
-  if (silentTicks > 0 && silentTicks % probesAt === 0) return true
-  return !isHeld && unprobedTicks >= RETRY_TICKS && hasSlow()
-}
-
 export function createServerWatch(options: WatchOptions): ServerWatch {
   const { isPooled, probe, endSessions, onSilent, onHung, onReturn, onAnswer, onError } = options
   const followed = new FollowedConnections()
@@ -110,18 +85,14 @@ export function createServerWatch(options: WatchOptions): ServerWatch {
   let unprobedTicks = 0
   let isSilent = false
   let isProbing = false
-  /** Whether a pooler held the last probe of a silent server. */
-  let isHeld = false
   let timer: NodeJS.Timeout | undefined
   const runProbe = async () => {
     isProbing = true
     unprobedTicks = 0
     const slow = followed.listSlow()
-    const processIds = slow.flatMap(({ processId }) => processId ?? [])
-    const answer = await probe(processIds, isHeld)
+    const answer = await probe(slow.flatMap(({ processId }) => processId ?? []))
     isProbing = false
-    isHeld = isSilent && answer === 'held'
-    if (!answer || answer === 'held') return
+    if (!answer) return
     hasAnswered = true
     const { count, lost } = followed.cutHung(slow, answer)
     if (count > 0) onHung(count)
@@ -140,6 +111,12 @@ export function createServerWatch(options: WatchOptions): ServerWatch {
     onSilent()
     followed.cutAll()
   }
+  /** Whether to probe: for a silent server, or for slow requests. */
+  const isProbeDue = () => {
+    const probesAt = isSilent ? RETRY_TICKS : PROBE_TICKS
+    if (silentTicks > 0 && silentTicks % probesAt === 0) return true
+    return unprobedTicks >= RETRY_TICKS && followed.listSlow().length > 0
+  }
   const tick = () => {
     // A part of a long answer. A pooler reports by itself that its server is away.
     if (followed.tick(unheardTicks < SLOW_TICKS) && !isPooled) hasAnswered = true
@@ -152,9 +129,7 @@ export function createServerWatch(options: WatchOptions): ServerWatch {
     }
     hasAnswered = false
     if (!followed.hasPending && !isSilent) return stopTicks()
-    const hasSlow = () => followed.listSlow().length > 0
-    const ticks = { isSilent, isHeld, silentTicks, unprobedTicks }
-    if (!isProbing && isProbeDue(ticks, hasSlow)) void runProbe()
+    if (!isProbing && isProbeDue()) void runProbe()
     if (silentTicks === SILENT_TICKS && !isSilent) becomeSilent()
     wait()
   }
