@@ -51,7 +51,7 @@ export function assembleDeliveries(
       masterSecrets: readMasterSecrets(config) ?? vault.masterSecrets(),
       secretFile: secretFile(config),
       testClock: config.testClock,
-      doubtedMs: clock.step?.()?.byMs,
+      doubt: clock.step?.(),
       scheduleS: config.webhookScheduleS,
       timeoutMs: config.webhookTimeoutMs,
       allowPrivate: config.webhookAllowPrivate,

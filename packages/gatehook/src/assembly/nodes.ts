@@ -25,7 +25,12 @@ import type { Readiness } from '../operate/system/readiness.ts'
 import type { Deliveries } from '../outbound/deliveries/deliveries.ts'
 import { sharedOptions, sharedSecrets } from '../platform/config/describe.ts'
 import { nodeIdentitiesOf, nodeNameOf } from '../platform/config/environment.ts'
-import { HEARTBEAT_MS, purgeEndedNodes, SIGN_MS } from '../platform/nodes/registry.ts'
+import {
+  type DoubtedStep,
+  HEARTBEAT_MS,
+  purgeEndedNodes,
+  SIGN_MS,
+} from '../platform/nodes/registry.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 interface NodesAssembly {
@@ -91,10 +96,11 @@ export function assembleNodes(foundation: Foundation, assembly: NodesAssembly): 
 
 const DIGEST_CHARACTERS = 12
 
-/** Returns the step that the clock doubts and follows all the same; undefined: none. */
-function followedStepMs(clock: Clock): number | undefined {
-  const aheadMs = clock.now() - steadyNow(clock)
-  return Math.abs(aheadMs) > 1_000 ? aheadMs : undefined
+/** Returns the step that the clock doubts and follows all the same. */
+function followedStep(clock: Clock): DoubtedStep | undefined {
+  const step = clock.step?.()
+  const isFollowed = Math.abs(clock.now() - steadyNow(clock)) > 1_000
+  return step && isFollowed ? { byMs: step.byMs, leftMs: step.leftMs } : undefined
 }
 
 /** Returns the function that describes this node; `isFresh`: by the present state of its checks. */
@@ -129,7 +135,7 @@ function nodeDescriber(
     return {
       ...{ role, since, release, identities, queueAgeMs, inFlight, loop: measureLoop() },
       ...{ options, declaration, recentRequests: monitoring.recorder.recentRequests() },
-      doubtedMs: followedStepMs(clock),
+      doubt: followedStep(clock),
       heap: Math.round(heap.share() * 100) / 100,
       certificateEnd: readCertificateEnd(config.tlsCert ?? undefined),
       secrets: { keyId: vault.keyId, digests: Object.fromEntries(digests) },

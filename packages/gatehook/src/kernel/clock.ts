@@ -11,8 +11,10 @@ export interface Clock {
   steadyNow?(): number
   /** A step that may be a mistake; undefined: none. */
   step?(): ClockStep | undefined
-  /** Counts the time that it is now as a step of `byMs` within the last day. */
-  doubt?(byMs: number): void
+  /** See `SteadyClock`. */
+  formerNow?(): number | undefined
+  /** Counts the time that it is now as a step of `byMs`, which is doubted for `leftMs`. */
+  doubt?(byMs: number, leftMs: number): void
   /** See `SteadyClock`. */
   judge?(aheadMs: number): void
 }
@@ -23,7 +25,12 @@ export interface ClockStep {
   readonly byMs: number
   /** When it was noticed, in `elapsedMs`. */
   readonly sinceMs: number
+  /** How long it is doubted still. */
+  readonly leftMs: number
 }
+
+/** How long a step of the clock is doubted. */
+export const DOUBT_MS = 86_400_000
 
 /** Returns the time by which repeats are recognized: a step of the clock counts after a day. */
 export const steadyNow = (clock: Clock): number => clock.steadyNow?.() ?? clock.now()
@@ -69,8 +76,13 @@ export class SettableClock implements Clock {
     return this.#base.step?.()
   }
 
-  doubt(byMs: number): void {
-    this.#base.doubt?.(byMs)
+  formerNow(): number | undefined {
+    const formerMs = this.#base.formerNow?.()
+    return formerMs === undefined ? undefined : formerMs + this.#setting.offsetMs
+  }
+
+  doubt(byMs: number, leftMs: number): void {
+    this.#base.doubt?.(byMs, leftMs)
   }
 
   get setting(): ClockSetting {

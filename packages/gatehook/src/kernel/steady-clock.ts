@@ -5,12 +5,13 @@
  * suspended machine has slept is no step.
  */
 import { uptime } from 'node:os'
-import { type Clock, type ClockStep, SettableClock, wallClock } from './clock.ts'
+import { type Clock, type ClockStep, DOUBT_MS, SettableClock, wallClock } from './clock.ts'
 
 /** Smaller steps, such as those of a leap second or of a slow adjustment, count at once. */
 const STEP_MIN_MS = 600_000
 const HOLD_MS = 60_000
-const DOUBT_MS = 86_400_000
+/** A smaller change of a trusted clock is no sleep. */
+const SLEEP_MIN_MS = 60_000
 
 /** Clocks that differ by less agree. */
 const AGREES_MS = 60_000
@@ -32,6 +33,8 @@ export class SteadyClock implements Clock {
   #step: PendingStep | undefined
   /** How long the machine has slept. */
   #sleptMs: number
+  /** The distance of `formerNow` from the monotonic clock. */
+  #former: { readonly offsetMs: number; readonly untilMs: number } | undefined
 
   /** @param uptimeMs of the machine, with the time that it has slept */
   constructor(machine: Clock = wallClock, uptimeMs: () => number = () => uptime() * 1000) {
@@ -60,12 +63,24 @@ export class SteadyClock implements Clock {
   readonly step = (): ClockStep | undefined => {
     this.#update()
     const step = this.#step
-    return step && { byMs: step.offsetMs - this.#steadyMs, sinceMs: step.sinceMs }
+    if (!step) return undefined
+    const leftMs = step.sinceMs + DOUBT_MS - this.#machine.elapsedMs()
+    return { byMs: step.offsetMs - this.#steadyMs, sinceMs: step.sinceMs, leftMs }
   }
 
-  readonly doubt = (byMs: number): void => {
+  /** The time that `steadyNow` would be without the last step, for a day after it has followed. */
+  readonly formerNow = (): number | undefined => {
+    const elapsedMs = this.#update()
+    const former = this.#former
+    return former && elapsedMs < former.untilMs
+      ? Math.round(elapsedMs + former.offsetMs)
+      : undefined
+  }
+
+  readonly doubt = (byMs: number, leftMs = DOUBT_MS): void => {
     const nowMs = this.#update()
-    this.#step = { offsetMs: this.#followedMs, sinceMs: nowMs, followMs: nowMs }
+    const sinceMs = nowMs - DOUBT_MS + leftMs
+    this.#step = { offsetMs: this.#followedMs, sinceMs, followMs: nowMs }
     this.#steadyMs = this.#followedMs - byMs
   }
 
@@ -77,7 +92,7 @@ export class SteadyClock implements Clock {
     const nowMs = this.#update()
     if (!this.#step) return
     const otherMs = this.#followedMs + aheadMs
-    if (Math.abs(otherMs - this.#step.offsetMs) < AGREES_MS) this.#trust(this.#step.offsetMs)
+    if (Math.abs(otherMs - this.#step.offsetMs) < AGREES_MS) this.#follow(this.#step.offsetMs)
     else if (Math.abs(otherMs - this.#steadyMs) < AGREES_MS) {
       this.#followedMs = this.#steadyMs
       this.#step.followMs = nowMs + HOLD_MS
@@ -93,7 +108,17 @@ export class SteadyClock implements Clock {
     return elapsedMs
   }
 
+  /** Trusts a step. What was stored by the former time is found by it for a day. */
+  #follow(offsetMs: number): void {
+    const untilMs = this.#machine.elapsedMs() + DOUBT_MS
+    this.#former = { offsetMs: this.#steadyMs, untilMs }
+    this.#trust(offsetMs)
+  }
+
   #trust(offsetMs: number): void {
+    if (Math.abs(offsetMs - this.#steadyMs) >= SLEEP_MIN_MS) {
+      this.#sleptMs = this.#uptimeMs() - this.#machine.elapsedMs()
+    }
     this.#steadyMs = offsetMs
     this.#followedMs = offsetMs
     this.#step = undefined
@@ -105,13 +130,13 @@ export class SteadyClock implements Clock {
       const sleepMs = sleptMs - this.#sleptMs
       this.#sleptMs = sleptMs
       if (isNear(offsetMs, this.#steadyMs + sleepMs)) {
-        this.#trust(offsetMs)
+        this.#follow(offsetMs)
         return
       }
       this.#step = { offsetMs, sinceMs: elapsedMs, followMs: elapsedMs + HOLD_MS }
     }
     if (elapsedMs < this.#step.followMs) return
-    if (elapsedMs >= this.#step.sinceMs + DOUBT_MS) this.#trust(offsetMs)
+    if (elapsedMs >= this.#step.sinceMs + DOUBT_MS) this.#follow(offsetMs)
     else this.#followedMs = offsetMs
   }
 }

@@ -62,3 +62,31 @@ eachService(
     assert.equal((await ofKey.get('/portal/session')).status, 200)
   },
 )
+
+eachService('what a session of a first link has given ends with it', async (service) => {
+  const { administration } = service.app
+  const { anonymous, customer, withCookieOf } = await openPortal(service)
+  const of = await customer('Shop')
+  const ends = {
+    'by an administrator': async () => {
+      const sessions = sql`SELECT id FROM gh_console_sessions WHERE operator IS NULL`
+      const [session] = await service.app.db.all<{ id: string }>(sessions)
+      await endOperatorSession(administration, session!.id, actor)
+    },
+    'by its own sign-out': async (headers: Record<string, string>) => {
+      const signedOut = await anonymous.delete('/console/session', headers)
+      assert.equal(signedOut.status, 204, signedOut.text)
+    },
+  }
+  for (const [name, end] of Object.entries(ends)) {
+    const { path } = await createConsoleLink(administration, undefined, actor)
+    const signIn = await anonymous.post('/console/session', { token: path.split('#token=')[1] })
+    const headers = { cookie: cookieOf(signIn), 'x-gatehook-console': '1' }
+    const body = { customer: of, mode: 'live', can: CAN }
+    const token = tokenOf(await anonymous.post('/admin/portal-links', body, headers))
+    const portal = withCookieOf(await anonymous.post('/portal/session', { token }))
+    assert.equal((await portal.get('/portal/session')).status, 200, name)
+    await end(headers)
+    assert.equal((await portal.get('/portal/session')).status, 401, name)
+  }
+})

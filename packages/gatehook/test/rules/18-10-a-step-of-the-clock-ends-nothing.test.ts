@@ -28,6 +28,7 @@ function machineClock() {
       passedMs += PAST_HOLD_MS
       clock.now()
     },
+    pass: (ms: number) => void (passedMs += ms),
   }
 }
 
@@ -63,6 +64,38 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     const { url } = first
     const second = await openService(t, kind, { service: errands, url, key, clock: steady() })
     assert.equal(await create(second), id)
+  })
+
+  test(`after a pause of days a key lasts its day, and the doubt ends [${kind}]`, async (t) => {
+    const { clock, steady, pass } = machineClock()
+    const first = await openService(t, kind, { service: errands, clock })
+    const { url } = first
+    const key = await first.key()
+    const end = async ({ app }: TestApp) => {
+      await app.close()
+      app.close = async () => {}
+    }
+    await first.app.work()
+    await end(first)
+    pass(3 * DAY_MS)
+    const second = steady()
+    const service = await openService(t, kind, { service: errands, url, key, clock: second })
+    assert.ok(second.step()!.byMs >= 3 * DAY_MS)
+    await service.app.work()
+    pass(DAY_MS / 2)
+    // As the next report of the node, which its timer sends.
+    const facts = JSON.stringify({ doubt: second.step() })
+    await service.app.db.write((tx) => tx.run(sql`UPDATE gh_nodes SET facts = ${facts}`))
+    await end(service)
+    const third = steady()
+    const later = await openService(t, kind, { service: errands, url, key, clock: third })
+    const { byMs, leftMs } = third.step()!
+    assert.ok(byMs < 3 * DAY_MS + 60_000 && leftMs < DAY_MS / 2 + 60_000, 'of the same doubt')
+    pass(DAY_MS / 2 - 180_000)
+    const id = await create(later)
+    pass(360_000)
+    assert.equal(third.step(), undefined)
+    assert.equal(await create(later), id)
   })
 
   test(`jobs that a clock ahead has postponed run after it is set right [${kind}]`, async (t) => {

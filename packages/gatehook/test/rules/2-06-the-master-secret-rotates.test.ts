@@ -132,10 +132,11 @@ each('an interrupted rotation goes on where it was', async (t, kind) => {
   await app.db.write(async (tx) => {
     for (let n = 0; n < rows; n++) {
       const scope = 10 + (n % scopes)
-      const ids = recordIdsAt(Buffer.from(`row ${n}`.padEnd(32)), 0)
+      const times = { now: 0, since: 0 }
+      const ids = recordIdsAt(Buffer.from(`row ${n}`.padEnd(32)), times)
       const id = ids.current
       const fingerprint = Buffer.from('print')
-      await createClaim(app.db)(tx, { scope, ids, fingerprint, expiresAt: 9e15, now: 0 })
+      await createClaim(app.db)(tx, { scope, ids, fingerprint, expiresAt: 9e15, times })
       const row = responseRow(scope, id)
       const response = vault.encrypt('idempotency', row, `plain ${n}`)
       storeResponse(tx, scope, id, { response, expiresAt: 9e15, isSecret: false })

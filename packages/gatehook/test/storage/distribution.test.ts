@@ -106,9 +106,10 @@ test('a record is claimed once over midnight, also by two statements', async (t)
   const db = await postgres.openMigrated(t)
   const day = 86_400_000
   const claim = (hash: string, nowMs: number, database: Database) => {
-    const ids = recordIdsAt(Buffer.alloc(32, hash), nowMs)
+    const times = { now: nowMs, since: nowMs }
+    const ids = recordIdsAt(Buffer.alloc(32, hash), times)
     const values = { scope: 2, ids, fingerprint: Buffer.from('f'), expiresAt: nowMs + day }
-    return database.write((tx) => createClaim(database)(tx, { ...values, now: nowMs }))
+    return database.write((tx) => createClaim(database)(tx, { ...values, times }))
   }
   const before = 100 * day - 10
   for (const [hash, database] of [

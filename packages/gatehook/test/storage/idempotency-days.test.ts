@@ -120,7 +120,8 @@ for (const [first, second] of [
 
 test('a claim locks the request near midnight only, under the ids of all days', () => {
   const hash = Buffer.alloc(32, 7)
-  const at = (ms: number) => recordIdsAt(hash, MIDNIGHT_MS + ms)
+  const timesAt = (ms: number) => ({ now: MIDNIGHT_MS + ms, since: MIDNIGHT_MS + ms })
+  const at = (ms: number) => recordIdsAt(hash, timesAt(ms))
   const isLocked = (ms: number) => at(ms).lock !== undefined
   const minutes = [-10, -11, 9, 11].map((minute) => isLocked(minute * 60_000))
   assert.deepEqual(minutes, [true, false, true, false])

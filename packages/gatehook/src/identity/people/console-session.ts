@@ -45,7 +45,7 @@ import {
   TOKEN_BYTES,
 } from './console-sign-in.ts'
 import type { Devices } from './devices.ts'
-import { endOtherSessions } from './operator-access.ts'
+import { endOtherSessions, takeSession } from './operator-access.ts'
 import { operatorRoutes } from './operator-administration.ts'
 import { OPENID_PATH, type OperatorOpenid } from './operator-openid.ts'
 import { operatorPasskeyRoutes, operatorPasskeySignIn } from './operator-passkeys.ts'
@@ -194,7 +194,7 @@ async function signOut({ admin, isMounted }: ConsoleDeps, call: Call): Promise<A
   if (token !== undefined) {
     requireOwnPage(call)
     await db.write(async (tx) => {
-      const row = await store.takeSession(tx, sha256(token))
+      const row = await takeSession(admin, tx, sha256(token))
       if (!row) return
       const actor = actorOf(call, { kind: 'operator', id: row.operator ?? row.link! })
       await recordAudit(tx, { actor, action: 'operator.sign_out', target: row.id }, admin)

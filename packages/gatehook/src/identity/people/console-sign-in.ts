@@ -15,7 +15,7 @@ import type { Administration } from '../access/administration.ts'
 import type { AccessEnd } from '../access/given-access.ts'
 import type { VerifyPassword } from './login.ts'
 import { INSTALLATION } from './namespace.ts'
-import { lockActiveOperator } from './operator-access.ts'
+import { lockActiveOperator, takeSession } from './operator-access.ts'
 import * as store from './operator-store.ts'
 import type { SignInClient } from './recognized-clients.ts'
 import type { SecondFactor } from './second-factor.ts'
@@ -95,7 +95,7 @@ export const createSessionOpener =
     // A browser has one session: the new cookie replaces the previous one.
     const previousToken = readCookie(call, COOKIE_NAME)
     const previous =
-      previousToken === undefined ? undefined : await store.takeSession(tx, sha256(previousToken))
+      previousToken === undefined ? undefined : await takeSession(admin, tx, sha256(previousToken))
     await store.insertSession(tx, { ...row, hash })
     const account = operator ? { id: operator.id, name: operator.email } : { id: link!.id }
     const actor = actorOf(call, { kind: 'operator', ...account })

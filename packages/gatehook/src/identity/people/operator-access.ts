@@ -71,6 +71,23 @@ export function createEndGivenAccess(endPortalAccess: EndGivenAccess): EndGivenA
   return endGivenAccess
 }
 
+/** Ends all access by the authority of makers. Returns the number of links and sessions. */
+async function endAccessOf(admin: GivenAccess, tx: Tx, makers: readonly string[]): Promise<number> {
+  let ended = 0
+  for (const maker of makers) ended += (await admin.endGivenAccess?.(tx, { maker })) ?? 0
+  return ended
+}
+
+/**
+ * Ends the session of a token with all access that it gave before it had an operator. Returns it;
+ * undefined if there is none. What its operator gave remains.
+ */
+export async function takeSession(admin: GivenAccess, tx: Tx, hash: Uint8Array) {
+  const session = await store.takeSession(tx, hash)
+  if (session && session.link !== null) await endAccessOf(admin, tx, [session.link])
+  return session
+}
+
 /**
  * Ends all sessions of an operator, the links that open the console as it, and all access by its
  * authority. Returns their number.
@@ -81,24 +98,25 @@ export async function endOperatorAccess(
   operator: string,
 ): Promise<number> {
   await store.lockOperatorById(tx, operator)
+  const makers = await store.listMakersOfOperator(tx, operator)
   const sessions = await store.deleteSessions(tx, operator)
   const links = await store.deleteLinks(tx, operator)
-  return sessions + links + ((await admin.endGivenAccess?.(tx, { maker: operator })) ?? 0)
+  return sessions + links + (await endAccessOf(admin, tx, makers))
 }
 
 /**
- * Ends a session of an operator with all access by the authority of the operator, which is no more
- * than that of the session. Returns false if there is none.
+ * Ends a session with all access by the authority of its operator, which is no more than that of
+ * the session, or by its own without an operator. Returns false if there is none.
  */
 export async function endSessionOfOperator(
   admin: GivenAccess,
   tx: Tx,
   id: string,
 ): Promise<boolean> {
-  const operator = await store.findOperatorOfSession(tx, id)
-  if (operator !== undefined) await store.lockOperatorById(tx, operator)
+  const makers = await store.listMakersOfSession(tx, id)
+  for (const maker of makers) await store.lockOperatorById(tx, maker)
   if (!(await store.deleteSessionById(tx, id))) return false
-  if (operator !== undefined) await admin.endGivenAccess?.(tx, { maker: operator })
+  await endAccessOf(admin, tx, makers)
   return true
 }
 
@@ -109,6 +127,7 @@ export async function endOtherSessions(
   { operator, id }: { readonly operator: string; readonly id: string },
 ): Promise<void> {
   await store.lockOperatorById(tx, operator)
+  const makers = await store.listMakersOfOperator(tx, operator)
   await store.deleteOtherSessions(tx, operator, id)
-  await admin.endGivenAccess?.(tx, { maker: operator })
+  await endAccessOf(admin, tx, makers)
 }

@@ -83,10 +83,14 @@ const nameOf = ({ email, preferred_username: name, sub }: ProviderClaims): strin
   return String(text).replace(/\p{C}/gu, '').slice(0, MAX_NAME)
 }
 
-/** Returns whether an error is a response of the provider, rather than none. */
+/** Responses that say nothing of the operator: too many requests, and a wrong client secret. */
+const SAY_NOTHING: ReadonlySet<unknown> = new Set([408, 429, 'invalid_client'])
+
+/** Returns whether an error is a response of the provider that refuses the operator. */
 export function isRefusal(error: unknown): boolean {
-  const { status } = error as { status?: unknown }
-  return typeof status === 'number' && status >= 400 && status < 500
+  const { status, error: code } = error as { status?: unknown; error?: unknown }
+  if (typeof status !== 'number' || status < 400 || status >= 500) return false
+  return !SAY_NOTHING.has(status) && !SAY_NOTHING.has(code)
 }
 
 const load = () => import('openid-client')

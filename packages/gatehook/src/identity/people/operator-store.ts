@@ -276,13 +276,33 @@ export const elevateSession = async (
 export const deleteOtherSessions = (tx: Tx, operator: string, id: string) =>
   tx.run(sql`DELETE FROM gh_console_sessions WHERE operator = ${operator} AND id <> ${id}`)
 
-/** Returns the operator of a session; undefined if it has none, or has ended. */
-export const findOperatorOfSession = async (
-  from: Reader,
-  id: string,
-): Promise<string | undefined> =>
-  (await from.get(sql`SELECT operator FROM gh_console_sessions WHERE id = ${id}`))?.operator ??
-  undefined
+type SessionMakers = Row & Pick<ConsoleSessionRow, 'operator' | 'link'>
+
+/**
+ * Returns what names sessions as the maker of links: their operators, and the links that opened
+ * them, which name a session without an operator.
+ */
+const makersOf = (rows: readonly SessionMakers[]): string[] =>
+  [...new Set(rows.flatMap(({ operator, link }) => [operator, link]))]
+    .filter((maker) => maker !== null)
+    .sort()
+
+/** Lists the makers that a session is. */
+export const listMakersOfSession = async (from: Reader, id: string): Promise<string[]> =>
+  makersOf(
+    await from.all<SessionMakers>(
+      sql`SELECT operator, link FROM gh_console_sessions WHERE id = ${id}`,
+    ),
+  )
+
+/** Lists the makers that the sessions of an operator are, the operator included. */
+export const listMakersOfOperator = async (from: Reader, operator: string): Promise<string[]> =>
+  makersOf([
+    { operator, link: null },
+    ...(await from.all<SessionMakers>(
+      sql`SELECT operator, link FROM gh_console_sessions WHERE operator = ${operator}`,
+    )),
+  ])
 
 /** Deletes a session; returns false if there is none. */
 export const deleteSessionById = async (tx: Tx, id: string): Promise<boolean> =>
@@ -305,13 +325,13 @@ export const takeSession = (tx: Tx, hash: Uint8Array) =>
     sql`DELETE FROM gh_console_sessions WHERE hash = ${hash} RETURNING id, operator, link`,
   )
 
-/** Lists the operators whose sessions links of a maker opened. */
+/** Lists the makers that the sessions are which links of a maker opened. */
 export const listOpenedBy = async (from: Reader, ended: EndedMaker): Promise<string[]> =>
-  (
-    await from.all<Row & { readonly operator: string }>(sql`SELECT DISTINCT operator
-      FROM gh_console_sessions WHERE ${isGivenBy(ended)} AND operator IS NOT NULL
-      ORDER BY operator`)
-  ).map((row) => row.operator)
+  makersOf(
+    await from.all<SessionMakers>(
+      sql`SELECT operator, link FROM gh_console_sessions WHERE ${isGivenBy(ended)}`,
+    ),
+  )
 
 /** Ends the sessions that links of a maker opened. */
 export const endSessionsOpenedBy = (tx: Tx, ended: EndedMaker) =>

@@ -4,7 +4,7 @@ import type { NodeState } from './nodes.ts'
 /** The balancer may still ignore a node that has started since. */
 const RUNS_MS = 6 * 60_000
 /** Requests of another node from which a node without any is left out. */
-const REQUESTS_MIN = 100
+const REQUESTS_MIN = 1_000
 
 type ServingNode = Pick<NodeState, 'name' | 'role' | 'state' | 'since' | 'recentRequests'>
 
@@ -28,5 +28,6 @@ export function findLeftOut(nodes: readonly ServingNode[], now: number): readonl
 
 const SENTENCE = 'is ready and had no request of a caller for five minutes, while another node had'
 const ADVICE =
-  'A balancer leaves it out: look at the state of this server there (its checks, its maintenance ' +
-  'state, its address). If it only waits for the others to fail, put the notice off.'
+  'If a balancer leaves it out, look at the state of this server there (its checks, its ' +
+  'maintenance state, its address). If it only waits for the others to fail, or clients keep ' +
+  'their connections to another node, put the notice off.'

@@ -5,6 +5,7 @@
 import type { Clock } from '../../kernel/clock.ts'
 import {
   type ColumnUse,
+  type DoubtedStep,
   deleteFormerNodes,
   ENDED_STAYS_MS,
   endNode,
@@ -59,8 +60,8 @@ export interface NodeFacts {
   readonly reasons: readonly { readonly check: string; readonly message: string }[]
   /** Faults that it tolerates. */
   readonly warnings: readonly NodeWarning[]
-  /** The step of its clock that it doubts: its reports may be as far ahead. Undefined: none. */
-  readonly doubtedMs?: number | undefined
+  /** The step of its clock that it doubts and follows all the same. */
+  readonly doubt?: DoubtedStep | undefined
   /** Of its main thread; undefined until it has run for some seconds. */
   readonly loop: LoopUse | undefined
   /** The part of its heap in use; absent in the report of an older release. */

@@ -13,10 +13,10 @@ test('a step holds purges, warns, and is logged once', () => {
   const log = { warn: (line: unknown) => void lines.push(String(line)) }
   const steps = createClockSteps(clock, log as Parameters<typeof createClockSteps>[1])
   assert.equal(steps.isHeld(), false)
-  step = { byMs: 40 * DAY_MS, sinceMs: 1 }
+  step = { byMs: 40 * DAY_MS, sinceMs: 1, leftMs: DAY_MS }
   assert.equal(steps.isHeld(), true)
   assert.match(String(steps.warning()), /set forward by 57,600 minutes/)
-  step = { byMs: -DAY_MS / 12, sinceMs: 2 }
+  step = { byMs: -DAY_MS / 12, sinceMs: 2, leftMs: DAY_MS }
   assert.match(String(steps.warning()), /set back by 120 minutes/)
   step = undefined
   assert.equal(steps.isHeld(), false)

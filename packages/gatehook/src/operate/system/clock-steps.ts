@@ -1,5 +1,5 @@
 /** Warns of a step of the machine's clock, which may be a mistake: see `SteadyClock` (§18.10). */
-import type { Clock } from '../../kernel/clock.ts'
+import { type Clock, DOUBT_MS } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import { readLastReport } from '../../platform/nodes/registry.ts'
 import type { Database } from '../../platform/storage/database.ts'
@@ -18,8 +18,15 @@ export interface ClockSteps {
 /** At a start, doubts a clock that is more than a day beside the last report of any node. */
 export async function doubtPause(db: Database, clock: Clock): Promise<void> {
   if (!(await isInstalled(db))) return
-  const pauseMs = clock.now() - (await readLastReport(db))
-  if (Math.abs(pauseMs) > PAUSE_MS && pauseMs !== Infinity) clock.doubt?.(pauseMs)
+  const last = await readLastReport(db)
+  if (!last) return
+  const { seenAt, doubt = { byMs: 0, leftMs: 0 } } = last
+  const gapMs = clock.now() - seenAt
+  const stepMs = gapMs + doubt.byMs
+  if (Math.abs(stepMs) <= PAUSE_MS) return
+  // A clock that goes on by the step that was doubted is doubted for the rest of that day.
+  if (Math.abs(gapMs) > PAUSE_MS) clock.doubt?.(stepMs, DOUBT_MS)
+  else if (doubt.leftMs > gapMs) clock.doubt?.(doubt.byMs, doubt.leftMs - Math.max(0, gapMs))
 }
 
 export function createClockSteps(clock: Clock, log: Pick<Log, 'warn'>): ClockSteps {

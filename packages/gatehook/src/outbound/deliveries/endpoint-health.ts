@@ -135,8 +135,10 @@ export function healthAfterAttempt(
     return isStored ? health : { ...health, firstFailureAt: null, lastSuccessAt: now }
   }
   if (health.firstFailureAt !== null && isRecent(health.lastFailureAt, now)) return health
-  return { ...health, firstFailureAt: health.firstFailureAt ?? now, lastFailureAt: now }
+  // A clock that was ahead has stored a later one.
+  const firstFailureAt = Math.min(health.firstFailureAt ?? now, now)
+  return { ...health, firstFailureAt, lastFailureAt: now }
 }
 
 const isRecent = (at: number | null, now: number): boolean =>
-  at !== null && now - at < DATE_PRECISION_MS
+  at !== null && Math.abs(now - at) < DATE_PRECISION_MS

@@ -9,7 +9,7 @@ import { createRecentEvents } from '../../history/events/lost-events.ts'
 import { followPromotions } from '../../history/events/promotions.ts'
 import { createRecorder } from '../../history/events/store.ts'
 import type { DeclaredObjects } from '../../history/events/stored-objects.ts'
-import { SettableClock, wallClock } from '../../kernel/clock.ts'
+import { type ClockStep, SettableClock, wallClock } from '../../kernel/clock.ts'
 import type { DatabaseTarget } from '../../kernel/database-target.ts'
 import { startInterval } from '../../kernel/interval.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -52,8 +52,8 @@ export interface EngineSettings {
   /** The file to read again after a rotation of the master secret; undefined: none. */
   readonly secretFile: string | undefined
   readonly testClock: boolean
-  /** The step of the clock that the main thread doubts, in milliseconds. */
-  readonly doubtedMs?: number | undefined
+  /** The step of the clock that the main thread doubts. */
+  readonly doubt?: Pick<ClockStep, 'byMs' | 'leftMs'> | undefined
   readonly scheduleS: readonly number[]
   readonly timeoutMs: number
   readonly allowPrivate: boolean
@@ -139,7 +139,7 @@ export async function openEngineHost(
 ): Promise<EngineHost> {
   const random = systemRandom()
   const base = new SteadyClock()
-  if (settings.doubtedMs !== undefined) base.doubt(settings.doubtedMs)
+  if (settings.doubt) base.doubt(settings.doubt.byMs, settings.doubt.leftMs)
   const clock = createClock(settings.testClock, base)
   const vault = new Vault(settings.masterSecrets, random)
   const db = await openDatabase(settings.database, {

@@ -73,13 +73,29 @@ export const storeSign = (db: Database, id: string, nowMs: number): Promise<unkn
 export const endNode = (db: Database, id: string, nowMs: number): Promise<unknown> =>
   runAlone(db, sql`UPDATE gh_nodes SET ended_at = ${nowMs}, seen_at = ${nowMs} WHERE id = ${id}`)
 
-/** Returns when a node last reported, without a step that it doubts; -Infinity: never. */
-export async function readLastReport(from: Reader): Promise<number> {
+/** A step of its clock that a node doubts and follows all the same: see `SteadyClock`. */
+export interface DoubtedStep {
+  readonly byMs: number
+  /** How long it doubts it still. */
+  readonly leftMs: number
+}
+
+interface LastReport {
+  readonly seenAt: number
+  readonly doubt?: DoubtedStep | undefined
+}
+
+/** Returns the last report of any node, by the time that it does not doubt; undefined: none. */
+export async function readLastReport(from: Reader): Promise<LastReport | undefined> {
   const rows = await from.all<{ facts: string; seen_at: number }>(
     sql`SELECT facts, seen_at FROM gh_nodes ORDER BY seen_at DESC LIMIT 200`,
   )
-  const times = rows.map(({ facts, seen_at }) => seen_at - (JSON.parse(facts).doubtedMs ?? 0))
-  return Math.max(...times)
+  const reports = rows.map(({ facts, seen_at }): LastReport => {
+    const { doubt } = JSON.parse(facts) as Pick<LastReport, 'doubt'>
+    return { seenAt: seen_at, doubt }
+  })
+  const timeOf = ({ seenAt, doubt }: LastReport) => seenAt - (doubt?.byMs ?? 0)
+  return reports.sort((a, b) => timeOf(b) - timeOf(a))[0]
 }
 
 /** A report that lies further ahead is of a clock that was ahead, and of no node that runs. */

@@ -28,7 +28,7 @@ import {
   writeOutcome,
 } from './outcome.ts'
 import { FINGERPRINT_PURPOSE, RETENTION_MS } from './perform.ts'
-import { recordIdsAt } from './record-ids.ts'
+import { recordIdsAt, recordTimes } from './record-ids.ts'
 import {
   createClaim,
   findRecord,
@@ -98,14 +98,15 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
     const fingerprint = fingerprintCall(keys.current)
     return db.write(
       async (tx): Promise<Claim> => {
-        const now = steadyNow(clock)
-        const ids = recordIdsAt(recordHash, now)
+        const times = recordTimes(clock)
+        const { now } = times
+        const ids = recordIdsAt(recordHash, times)
         const expiresAt = now + RETENTION_MS
-        if (await claimRecord(tx, { scope, ids, fingerprint, expiresAt, now })) {
+        if (await claimRecord(tx, { scope, ids, fingerprint, expiresAt, times })) {
           await recordChange(tx, call)
           return { id: ids.current, isResent: false }
         }
-        const record = await findRecord(tx, scope, ids, now)
+        const record = await findRecord(tx, scope, ids, times)
         if (!record) throw inProgress()
         if (record.answer_bytes !== null || !isSame(fingerprintCall, record)) return { record }
         if (record.expires_at - repeatableMs(options) > now) throw inProgress()

@@ -3,7 +3,7 @@
  * claimed key, the change and the stored response commit together. A replay returns the stored
  * response (§11.1). The caller must still have its rights when the turn of the change comes.
  */
-import { type Clock, steadyNow } from '../../kernel/clock.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import { Failure } from '../../kernel/failure.ts'
 import type { Vault } from '../../kernel/secret.ts'
 import type { Database, Tx, WriteOptions } from '../../platform/storage/database.ts'
@@ -35,7 +35,7 @@ import {
   writeOutcome,
 } from './outcome.ts'
 import type { PendingChanges } from './pending-changes.ts'
-import { type RecordIds, recordIdsAt } from './record-ids.ts'
+import { type RecordIds, type RecordTimes, recordIdsAt, recordTimes } from './record-ids.ts'
 import {
   createClaim,
   findRecord,
@@ -113,15 +113,16 @@ export function createPerform({ db, clock, vault, pending, recordChange }: Perfo
   const claimAndRun = (
     call: Call,
     fingerprint: Buffer,
-    idsAt: (now: number) => RecordIds,
+    idsAt: (times: RecordTimes) => RecordIds,
     change: (tx: Tx) => Promise<Answer>,
     options: PerformOptions,
   ) => {
     const { scope } = call.principal!
     return db.write(async (tx): Promise<ClaimResult> => {
       setRequestOf(tx, call)
-      const now = steadyNow(clock)
-      const claim = { scope, ids: idsAt(now), fingerprint, expiresAt: now + RETENTION_MS, now }
+      const times = recordTimes(clock)
+      const { now } = times
+      const claim = { scope, ids: idsAt(times), fingerprint, expiresAt: now + RETENTION_MS, times }
       const isClaimed = await claimRecord(tx, claim)
       if (!isClaimed) return { record: await requireRecord(tx, claim) }
       const outcome = await runChange(tx, change)
@@ -160,11 +161,11 @@ export function createPerform({ db, clock, vault, pending, recordChange }: Perfo
     if (running.has(name)) throw inProgress()
     running.add(name)
     try {
-      const idsAt = (nowMs: number) => recordIdsAt(hash, nowMs)
+      const idsAt = (times: RecordTimes) => recordIdsAt(hash, times)
       const fingerprint = await readFingerprint(call, isOfCaller ? targetOf(call) : '')
       if (prepare) {
-        const now = steadyNow(clock)
-        const record = await findRecord(db, call.principal!.scope, idsAt(now), now)
+        const times = recordTimes(clock)
+        const record = await findRecord(db, call.principal!.scope, idsAt(times), times)
         if (record) return await replay(call, fingerprint, record, options)
         await prepare()
       }
@@ -181,8 +182,11 @@ export function createPerform({ db, clock, vault, pending, recordChange }: Perfo
 }
 
 /** Returns the record of another request. Throws if it expired since the claim. */
-async function requireRecord(tx: Tx, { scope, ids, now }: RecordClaim): Promise<IdempotencyRecord> {
-  const record = await findRecord(tx, scope, ids, now)
+async function requireRecord(
+  tx: Tx,
+  { scope, ids, times }: RecordClaim,
+): Promise<IdempotencyRecord> {
+  const record = await findRecord(tx, scope, ids, times)
   if (!record) throw inProgress()
   return record
 }

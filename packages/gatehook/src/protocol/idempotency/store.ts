@@ -8,7 +8,7 @@ import { tablesOfMixedAge } from '../../platform/storage/partitions/catalog.ts'
 import { renewPartitions } from '../../platform/storage/partitions/upkeep.ts'
 import { PURGE_SLICE_ROWS, purgeInSlices } from '../../platform/storage/purge.ts'
 import { prepareStatement, sql } from '../../platform/storage/sql.ts'
-import type { RecordIds } from './record-ids.ts'
+import type { RecordIds, RecordTimes } from './record-ids.ts'
 import { recordTable } from './tables.ts'
 
 export interface IdempotencyRecord {
@@ -23,13 +23,13 @@ export interface IdempotencyRecord {
 
 const find = prepareStatement(`SELECT id, fingerprint, octet_length(answer) AS answer_bytes,
     expires_at
-  FROM gh_idempotency WHERE scope = ? AND id IN (?, ?, ?) AND expires_at > ? LIMIT 1`)
+  FROM gh_idempotency WHERE scope = ? AND id IN (?, ?, ?, ?, ?) AND expires_at > ? LIMIT 1`)
 const findAnswer = prepareStatement('SELECT answer FROM gh_idempotency WHERE scope = ? AND id = ?')
 /** Claims a record unless another day has one of the same request. */
 const CLAIM = {
   table: 'gh_idempotency',
   columns: { scope: 'int', id: 'bytes', fingerprint: 'bytes', expires_at: 'int' },
-  unless: 'scope = ? AND id IN (?, ?) AND expires_at > ?',
+  unless: 'scope = ? AND id IN (?, ?, ?, ?) AND expires_at > ?',
   onConflict: `(scope, id) DO UPDATE SET fingerprint = excluded.fingerprint, answer = NULL,
     secret = NULL, expires_at = excluded.expires_at WHERE gh_idempotency.expires_at <= ?`,
 } as const
@@ -48,9 +48,9 @@ const purgeSecrets = prepareStatement(`DELETE FROM gh_idempotency WHERE (scope, 
    LIMIT ${PURGE_SLICE_ROWS})`)
 
 /** Returns the record of a request that is not expired, of any day. */
-export const findRecord = (from: Reader, scope: number, ids: RecordIds, now: number) =>
+export const findRecord = (from: Reader, scope: number, ids: RecordIds, times: RecordTimes) =>
   from.get<Record<string, never> & IdempotencyRecord>(
-    find([scope, ids.current, ...ids.others, now]),
+    find([scope, ids.current, ...ids.others, Math.min(times.now, times.since)]),
   )
 
 /** Returns the encrypted response of a record; undefined if it has none. */
@@ -64,7 +64,7 @@ export interface RecordClaim {
   readonly ids: RecordIds
   readonly fingerprint: Uint8Array
   readonly expiresAt: number
-  readonly now: number
+  readonly times: RecordTimes
 }
 
 /**
@@ -73,7 +73,8 @@ export interface RecordClaim {
  */
 export function createClaim(db: Database) {
   const insert = createInsertUnless(db, CLAIM)
-  return (tx: Tx, { scope, ids, fingerprint, expiresAt, now }: RecordClaim): Promise<boolean> => {
+  return (tx: Tx, { scope, ids, fingerprint, expiresAt, times }: RecordClaim): Promise<boolean> => {
+    const now = Math.min(times.now, times.since)
     // Where another day can be claimed meanwhile, the lock precedes the claim.
     if (ids.lock) tx.runLater(lock([scope, ids.lock, ids.lock, expiresAt]))
     return insert(tx, {
