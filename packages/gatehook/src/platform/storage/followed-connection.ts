@@ -60,6 +60,8 @@ export const SLOW_TICKS = 4
 const HUNG_TICKS = 8
 /** Ticks for which a pool of a pooler counts as exhausted: 10 s. */
 const STARVED_TICKS = 40
+/** Ticks after a hung connection for which no pool counts as exhausted: a minute. */
+const REPLACED_TICKS = 240
 const BYTES_PER_TICK = 65_536
 /** Answers of the server that say the same. */
 const REPORTS = 2
@@ -236,6 +238,8 @@ export class FollowedConnections {
   #unreadTicks = 0
   /** Ticks since a pooler began a transaction late, while it answered others. */
   #servedTicks = STARVED_TICKS
+  /** Ticks since a connection was cut that the server answers no more, though no limit ended. */
+  #replacedTicks = REPLACED_TICKS
 
   add(connection: FollowedConnection): void {
     this.#all.add(connection)
@@ -253,9 +257,14 @@ export class FollowedConnections {
     return [...this.#all].some(({ isOpen }) => isOpen)
   }
 
-  /** Whether a pooler, which answered others, began no transaction of one, just now. */
+  /**
+   * Whether a pooler, which answered others, began no transaction of one, just now. A pooler serves
+   * in order: if a later probe has its answer first, the network has lost the connection, and is
+   * likely to lose others.
+   */
   get areStarved(): boolean {
-    return this.#servedTicks < STARVED_TICKS
+    const isLost = this.#replacedTicks < REPLACED_TICKS || this.hasSuspect
+    return this.#servedTicks < STARVED_TICKS && !isLost
   }
 
   get hasSuspect(): boolean {
@@ -280,6 +289,7 @@ export class FollowedConnections {
     this.#unreadTicks = readers.length > 0 ? 0 : this.#unreadTicks + 1
     const isStarved = [...this.#all].some((connection) => connection.isStarved)
     this.#servedTicks = isStarved && isAnswered ? 0 : this.#servedTicks + 1
+    this.#replacedTicks++
     return readers.some(({ isOpen }) => isOpen)
   }
 
@@ -294,6 +304,8 @@ export class FollowedConnections {
   cutHung(slow: readonly FollowedConnection[], answer: ServerAnswer) {
     this.#limitMs = answer.limitMs ?? this.#limitMs
     const hung = slow.filter((connection) => connection.decide(answer, this.#limitMs))
+    // A pool that is truly full keeps a transaction beyond its limit, and no probe overtakes it.
+    if (hung.some(({ isSuspect }) => isSuspect)) this.#replacedTicks = 0
     const lost = hung.flatMap(({ processId }): LostSession | [] => {
       const report = processId === undefined ? undefined : answer.sessions?.get(processId)
       return report?.state === 'waiting' ? { processId: processId!, since: report.since } : []
