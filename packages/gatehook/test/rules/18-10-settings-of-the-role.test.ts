@@ -7,6 +7,7 @@ import { openService } from '../../../../test/rig/service.ts'
 import type { Database } from '../../src/platform/storage/database.ts'
 import { openDatabase } from '../../src/platform/storage/open.ts'
 import { raw, sql } from '../../src/platform/storage/sql.ts'
+import { readTableParts } from '../../src/platform/storage/table-parts.ts'
 import { adminOf } from '../monitoring/admin.ts'
 
 /** Settings that change the texts of values, or the meaning of SQL, with another value. */
@@ -132,5 +133,45 @@ test('a short statement_timeout of a role behind a pooler is a warning', async (
     assert.equal(await warningOf(direct), undefined)
     const reset = `ALTER DATABASE ${name} RESET statement_timeout`
     assert.equal((await warningOf(pooled))?.includes(reset) ?? false, isShort, value)
+  }
+})
+
+/** Ways of the planner that are on by default, and others; a server may lack some. */
+const PLANS: readonly (readonly [setting: string, value: string, isNamed: boolean])[] = [
+  ['work_mem', '64kB', true],
+  ['work_mem', '64', true],
+  ['work_mem', '1MB', false],
+  ['work_mem', '16MB', false],
+  ['plan_cache_mode', 'force_generic_plan', true],
+  ['plan_cache_mode', 'force_custom_plan', false],
+  ['enable_indexscan', 'no', true],
+  ['enable_indexscan', 'on', false],
+  ['enable_partitionwise_join', 'off', false],
+]
+
+test('each setting that makes plans slow is a warning with its statement', async (t) => {
+  const url = await migratedUrl(t, 'postgres')
+  const node = await openService(t, 'postgres', { url })
+  const { db } = node.app
+  const name = new URL(url).pathname.slice(1)
+  const alter = (text: string) => db.migrate((_tx, ddl) => ddl(`ALTER DATABASE ${name} ${text}`))
+  const ways = await db.all(
+    sql`SELECT name FROM pg_settings WHERE name LIKE 'enable%' AND boot_val = 'on'`,
+  )
+  assert.ok(ways.length >= 15)
+  const resetsOf = async () =>
+    (await readTableParts(db, ['orders'])).planResets.map((text) => text.split(' ').at(-1))
+  const names = ways.map((row) => String(row.name)).sort()
+  for (const way of names) await alter(`SET ${way} = off`)
+  assert.deepEqual((await resetsOf()).sort(), names)
+  const { warnings } = (await (await adminOf(node)).get('/admin/system')).body.health
+  const schema = warnings.find(({ check }: { check: string }) => check === 'schema')
+  const text = JSON.stringify(schema)
+  assert.ok(text.includes(`ALTER DATABASE ${name} RESET enable_bitmapscan`), text)
+  await alter('RESET ALL')
+  for (const [setting, value, isNamed] of PLANS) {
+    await alter(`SET ${setting} = '${value}'`)
+    assert.deepEqual(await resetsOf(), isNamed ? [setting] : [], `${setting} = ${value}`)
+    await alter('RESET ALL')
   }
 })

@@ -95,6 +95,11 @@ export function listFaults(
       parts.resets,
     ],
     [
+      'A setting of the database makes statements of this node slow.',
+      'The role or the database has a setting with which statements read or sort whole tables.',
+      parts.planResets,
+    ],
+    [
       'A table of the database is unlogged.',
       `The table ${someOf(parts.unlogged)} is unlogged: a crash of the server deletes its rows, ` +
         'and no standby has them.',

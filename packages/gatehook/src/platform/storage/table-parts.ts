@@ -64,6 +64,8 @@ export interface TableParts {
   readonly unlogged: readonly string[]
   /** The statements that remove settings by which the server ends sessions of the node. */
   readonly resets: readonly string[]
+  /** The statements that remove settings by which the planner reads whole tables. */
+  readonly planResets: readonly string[]
   /** The statements that grant rights which the role of the session lacks. */
   readonly grants: readonly string[]
   readonly triggers: readonly ForeignTrigger[]
@@ -94,6 +96,16 @@ const SQLITE_PARTS = `WITH t AS (SELECT value AS name FROM json_each(?))
 
 /** Behind a pooler, a transaction begins under the timeout of the role. Without unit: ms. */
 const SHORT = "regexp_replace(split_part(c, '=', 2), '^(\\d+)$', '\\1ms')::interval < '1 s'"
+
+/**
+ * Whether a setting makes plans slow: a way of the planner that is on by default is off, or a
+ * statement sorts in less than 1 MiB, or no plan has the values at hand.
+ */
+const IS_PLAN = `CASE s.name WHEN 'work_mem' THEN pg_size_bytes(regexp_replace(
+    split_part(c, '=', 2), '^(\\d+)$', '\\1kB')) < 1048576
+  WHEN 'plan_cache_mode' THEN split_part(c, '=', 2) ILIKE 'force_generic_plan'
+  ELSE s.name LIKE 'enable\\_%' AND s.boot_val = 'on'
+    AND split_part(c, '=', 2) ~* '^(0|of|off|f|fa|fal|fals|false|n|no)$' END`
 
 /**
  * Waits for no lock of a table: `pg_get_expr` opens a table that it gets, and an expression without
@@ -151,16 +163,16 @@ const POSTGRES_PARTS = `WITH t AS (SELECT oid, relname::text AS name, relkind FR
       FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
       WHERE r.ev_class = t.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> t.oid)
     FROM t WHERE t.relkind IN ('v', 'm', 'f')
-  UNION ALL SELECT 'setting', format('ALTER %s RESET %s', CASE WHEN d.setrole = 0
+  UNION ALL SELECT CASE WHEN ${IS_PLAN} THEN 'plan' ELSE 'setting' END, format('ALTER %s RESET %s', CASE WHEN d.setrole = 0
         AND d.setdatabase = 0 THEN 'ROLE ALL'
       WHEN d.setrole = 0 THEN format('DATABASE %I', current_database())
       WHEN d.setdatabase = 0 THEN format('ROLE %I', session_user)
       ELSE format('ROLE %I IN DATABASE %I', session_user, current_database()) END, s.name), '', ''
     FROM pg_db_role_setting d CROSS JOIN unnest(d.setconfig) AS c
     JOIN pg_settings s ON s.name = split_part(c, '=', 1)
-    WHERE s.source <> 'client' AND split_part(c, '=', 2) !~ '^0'
+    WHERE s.source <> 'client' AND (${IS_PLAN} OR split_part(c, '=', 2) !~ '^0'
       AND CASE s.name WHEN 'statement_timeout' THEN ${SHORT}
-        ELSE s.name IN ('idle_session_timeout', 'transaction_timeout') END
+        ELSE s.name IN ('idle_session_timeout', 'transaction_timeout') END)
       AND d.setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = session_user))
       AND d.setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
   UNION ALL SELECT 'partition', c.relname, t.name, pg_get_expr(c.relpartbound, 0)
@@ -196,6 +208,7 @@ export async function readTableParts(from: Reader, tables: readonly string[]): P
     invalidIndexes: namesOf('invalid'),
     unlogged: [...namesOf('unlogged')].sort(),
     resets: [...namesOf('setting')],
+    planResets: [...namesOf('plan')],
     grants: [...namesOf('right')],
     triggers: of('trigger').map(([, table, drop, detail]) => ({
       ...{ table, drop: drop! },
