@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { createCommitTime, describeCommit } from '../../src/operate/system/commit-time.ts'
+import { createRoundTrip } from '../../src/operate/system/round-trip.ts'
 import {
   type CommitWaits,
   parseCommitWaits,
@@ -58,6 +59,29 @@ test('the shortest of three writes counts, without its round trips', async () =>
   })
   for (const ms of [12, 400, 400]) commitTime.note(ms)
   assert.equal(await commitTime.warning(), undefined)
+})
+
+test('writes over a path that has become slow blame no disk', () => {
+  const clock = { ms: 0, elapsedMs: () => clock.ms }
+  const roundTrip = createRoundTrip({ db: { name: 'postgres' }, clock })
+  const commitTime = createCommitTime({ name: 'postgres' }, roundTrip.recentMs)
+  const poll = (ms: number) => {
+    roundTrip.polled[0]!.select()
+    clock.ms += ms
+    roundTrip.polled[0]!.receive(0, clock.ms)
+  }
+  for (const ms of [1, 1, 1, 70, 70]) poll(ms)
+  for (let n = 0; n < 3; n++) commitTime.note(210)
+  assert.equal(commitTime.warning(), undefined, 'the shortest of five polls is still 1 ms')
+  for (const ms of [1, 1]) poll(ms)
+  assert.equal(commitTime.warning(), undefined, 'the path has recovered')
+  for (let n = 0; n < 3; n++) commitTime.note(210)
+  assert.ok(commitTime.warning(), 'the path is fast, and commits are slow')
+  poll(70)
+  roundTrip.polled[0]!.select()
+  clock.ms += 400
+  for (let n = 0; n < 3; n++) commitTime.note(210)
+  assert.equal(commitTime.warning(), undefined, 'a poll has no answer')
 })
 
 test('a server without standbys delays no commit', async (t) => {

@@ -31,16 +31,16 @@ export interface CommitTime {
 
 const SLOW = 'Commits of the database are slow.'
 
-/** @param shortestTripMs returns the time of a round trip without a commit; undefined at first */
+/** @param tripMs returns the time of a present round trip without a commit; undefined at first */
 export function createCommitTime(
   db: Pick<Database, 'name'>,
-  shortestTripMs: () => number | undefined,
+  tripMs: () => number | undefined,
 ): CommitTime {
   const durationsMs: number[] = []
   let waits: CommitWaits | undefined
   const shortestMs = () => {
     if (durationsMs.length < WRITES) return undefined
-    return Math.max(0, Math.min(...durationsMs) - TRIPS * (shortestTripMs() ?? 0))
+    return Math.min(...durationsMs)
   }
   const select = selectCommitWaits(db)
   const receive: PolledValue['receive'] = (value) => {
@@ -49,7 +49,8 @@ export function createCommitTime(
   return {
     polled: select ? [{ select: () => select, receive }] : [],
     note(ms) {
-      durationsMs.push(ms)
+      // A path that is slow at the time of this write alone is no slow disk.
+      durationsMs.push(Math.max(0, ms - TRIPS * (tripMs() ?? 0)))
       if (durationsMs.length > WRITES) durationsMs.shift()
     },
     warning() {

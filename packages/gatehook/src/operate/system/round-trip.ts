@@ -11,6 +11,8 @@ import type { Metric } from '../../platform/telemetry/metric.ts'
 
 /** Polls among which the shortest is sought: 5 s of a busy node, 25 s of an idle one. */
 const POLLS = 5
+/** The newest polls, with which a write of the same time is compared. */
+const RECENT = 2
 /** A request has several round trips: it takes a second if each is longer. */
 const SLOW_MS = 100
 
@@ -19,6 +21,8 @@ export interface RoundTrip {
   readonly warning: () => string | undefined
   /** The shortest of some round trips; undefined at first. */
   readonly shortestMs: () => number | undefined
+  /** The shortest of the newest ones, with the one that has no answer yet; undefined at first. */
+  readonly recentMs: () => number | undefined
   readonly metric: Metric
 }
 
@@ -30,13 +34,22 @@ interface RoundTripOptions {
 export function createRoundTrip({ db, clock }: RoundTripOptions): RoundTrip {
   const durationsMs: number[] = []
   let sentMs = 0
+  let isSent = false
   const shortestMs = () => (durationsMs.length < POLLS ? undefined : Math.min(...durationsMs))
+  const recentMs = () => {
+    const newest = durationsMs.at(-1)
+    if (newest === undefined) return undefined
+    const waitedMs = isSent ? clock.elapsedMs() - sentMs : 0
+    return Math.min(...[...durationsMs, ...(waitedMs > newest ? [waitedMs] : [])].slice(-RECENT))
+  }
   const polledValue = (select: Sql): PolledValue => ({
     select() {
       sentMs = clock.elapsedMs()
+      isSent = true
       return select
     },
     receive() {
+      isSent = false
       durationsMs.push(clock.elapsedMs() - sentMs)
       if (durationsMs.length > POLLS) durationsMs.shift()
     },
@@ -53,6 +66,7 @@ export function createRoundTrip({ db, clock }: RoundTripOptions): RoundTrip {
       )
     },
     shortestMs,
+    recentMs,
     metric: {
       name: 'gatehook_database_round_trip_seconds',
       help: `The shortest of the last ${POLLS} round trips to PostgreSQL.`,
