@@ -7,6 +7,7 @@ import { migratedUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { engineTables } from '../../src/engine-tables.ts'
+import { listLockHolders } from '../../src/platform/storage/lock-holders.ts'
 import { readPartitions, timeTable } from '../../src/platform/storage/partitions/catalog.ts'
 import { readTableParts } from '../../src/platform/storage/table-parts.ts'
 import { adminOf } from '../monitoring/admin.ts'
@@ -65,6 +66,22 @@ test('other tables are served beside a statement that waits for one', async (t) 
   assert.deepEqual([status, body.error], [503, 'storage_unavailable'])
   await dump.client.query('ROLLBACK')
   await Promise.all([altered, read])
+})
+
+test('a statement that waits for a table alone is the queue before others wait', async (t) => {
+  const url = await migratedUrl(t, 'postgres')
+  const db = await openForTest(t, url)
+  const { dump, migration, altered } = await queueAt(t, url, 'orders')
+  const holders = await eventually(
+    async () => (await listLockHolders(db)) ?? [],
+    ({ length }) => length > 0,
+  )
+  assert.deepEqual(
+    holders.map(({ pid, queued }) => [pid, queued?.pid, queued?.statement, queued?.waiting]),
+    [[dump.pid, migration.pid, 'ALTER', 0]],
+  )
+  await dump.client.query('ROLLBACK')
+  await altered
 })
 
 test('the catalog of a table that others wait for is read at once', async (t) => {

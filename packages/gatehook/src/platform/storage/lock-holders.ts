@@ -32,11 +32,14 @@ export interface LockHolder {
   readonly waiting: number
   /** Whether events of later transactions wait for its end in streams (`postgres-horizon.ts`). */
   readonly holdsStreams: boolean
-  /** The session that waits for it, and for which others wait, with most of these. */
+  /**
+   * The session that waits for it, and for which others wait, with most of these; or that waits for
+   * a table alone, for which each next request waits.
+   */
   readonly queued: QueuedSession | null
 }
 
-/** A session that waits for a table alone, and behind which all others of the table wait. */
+/** A session that waits for a table alone: all others of the table wait behind it, or will. */
 interface QueuedSession {
   readonly pid: number
   readonly application: string
@@ -77,7 +80,8 @@ const QUEUED = `(SELECT to_json(q) FROM (SELECT b.pid,
     (SELECT count(DISTINCT o.waiter)::int FROM queue o WHERE o.pid = b.pid) AS waiting
   FROM queue JOIN pg_locks l ON l.pid = queue.waiter AND NOT l.granted AND l.locktype = 'relation'
     JOIN pg_stat_activity b ON b.pid = queue.waiter LEFT JOIN pg_class c ON c.oid = l.relation
-  WHERE queue.pid = holder.pid AND EXISTS (SELECT FROM queue o WHERE o.pid = b.pid)
+  WHERE queue.pid = holder.pid AND (l.mode = 'AccessExclusiveLock'
+    OR EXISTS (SELECT FROM queue o WHERE o.pid = b.pid))
   ORDER BY waiting DESC LIMIT 1) AS q)`
 
 /**
