@@ -71,7 +71,7 @@ test('other tables are served beside a statement that waits for one', async (t) 
 test('a statement that waits for a table alone is the queue before others wait', async (t) => {
   const url = await migratedUrl(t, 'postgres')
   const db = await openForTest(t, url)
-  const { dump, migration, altered } = await queueAt(t, url, 'orders')
+  const { dump, migration, altered } = await queueAt(t, url, 'gh_api_keys')
   const holders = await eventually(
     async () => (await listLockHolders(db)) ?? [],
     ({ length }) => length > 0,

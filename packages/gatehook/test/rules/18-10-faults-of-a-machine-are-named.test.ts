@@ -15,7 +15,11 @@ import type { Log } from '../../src/kernel/log.ts'
 import { createOutputState, outputState } from '../../src/kernel/output-state.ts'
 import { createInodeCheck, readInodes } from '../../src/operate/system/inodes.ts'
 import { createLogOutput } from '../../src/operate/system/log-output.ts'
-import { createOpenFileCheck, readOpenFiles } from '../../src/operate/system/open-files.ts'
+import {
+  createOpenFileCheck,
+  describeOpenFiles,
+  readOpenFiles,
+} from '../../src/operate/system/open-files.ts'
 import { createPasswordHashes } from '../../src/operate/system/password-hashes.ts'
 import { createTlsFileCheck } from '../../src/operate/system/tls-files.ts'
 import type { Metric } from '../../src/platform/telemetry/metric.ts'
@@ -179,21 +183,30 @@ test('a process that may open few further files is named, once in the log', asyn
   const clock = { ms: 0, elapsedMs: () => clock.ms }
   const lines: string[] = []
   const log = { warn: (text: string) => lines.push(text) } as unknown as Log
-  let open: number | undefined = 57
-  const read = () => ({ open, limit: 64 })
+  let open: number | undefined = 1_843
+  const read = () => ({ open, limit: 2_048 })
   const { warning, metrics } = createOpenFileCheck({ clock, log, read })
   assert.equal(warning(), undefined)
-  for (open of [58, undefined]) {
+  for (open of [1_844, undefined]) {
     clock.ms += 5_000
     const count = open ?? 'all'
-    assert.ok(String(warning()).startsWith(`This process has ${count} of its 64 files`))
+    assert.ok(String(warning()).startsWith(`This process has ${count} of its 2048 files`))
   }
   assert.equal(lines.length, 1)
-  open = 58
+  open = 1_844
   assert.deepEqual(await readAll(metrics), [
-    ['process_open_fds', 58],
-    ['process_max_fds', 64],
+    ['process_open_fds', 1_844],
+    ['process_max_fds', 2_048],
   ])
+})
+
+test('a process that may open few files at all is named before they are used up', () => {
+  assert.match(
+    describeOpenFiles({ open: 20, limit: 72 })!,
+    /^This process may open 72 files and connections only, .* to 1024 or more\.$/,
+  )
+  assert.match(describeOpenFiles({ open: 66, limit: 72 })!, /^This process has 66 of its 72 files/)
+  assert.equal(describeOpenFiles({ open: 20, limit: 1_024 }), undefined)
 })
 
 test('the open files of this process are counted', { skip: process.platform !== 'linux' }, () => {

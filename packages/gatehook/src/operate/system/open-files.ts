@@ -37,6 +37,24 @@ function readLimit(): number | undefined {
 
 /** The share of the limit from which further connections may be refused soon. */
 const SHARE_MAX = 0.9
+/** The default of Linux for a service: less is an error of its supervisor. */
+const LIMIT_MIN = 1_024
+
+const RAISE = 'Raise its limit (LimitNOFILE of systemd, ulimit -n)'
+
+/** Returns a sentence about a process that has few files left, or may open few. */
+export function describeOpenFiles({ open, limit }: OpenFiles): string | undefined {
+  if (open === undefined || open >= SHARE_MAX * limit)
+    return (
+      `This process has ${open ?? 'all'} of its ${limit} files and connections open, and ` +
+      `refuses connections beyond. ${RAISE}, or close idle clients.`
+    )
+  if (limit >= LIMIT_MIN) return undefined
+  return (
+    `This process may open ${limit} files and connections only, and refuses connections beyond: ` +
+    `few callers at a time use them up. ${RAISE} to ${LIMIT_MIN} or more.`
+  )
+}
 
 interface OpenFileOptions extends FigureWatchOptions {
   readonly read?: () => OpenFiles | undefined
@@ -46,14 +64,7 @@ export function createOpenFileCheck(options: OpenFileOptions): FigureWatch {
   const limit = readLimit()
   return watchFigure(options, {
     read: options.read ?? (() => readOpenFiles(limit)),
-    describe({ open, limit }) {
-      if (open !== undefined && open < SHARE_MAX * limit) return undefined
-      return (
-        `This process has ${open ?? 'all'} of its ${limit} files and connections open, and ` +
-        'refuses connections beyond. Raise its limit (LimitNOFILE of systemd, ulimit -n), or ' +
-        'close idle clients.'
-      )
-    },
+    describe: describeOpenFiles,
     gauges: [
       [
         'process_open_fds',
