@@ -10,6 +10,7 @@ import type { FailureReason } from './attempt.ts'
 export const CODE = {
   blocked: 'GATEHOOK_BLOCKED',
   address: 'GATEHOOK_ADDRESS',
+  lookup: 'GATEHOOK_LOOKUP',
   tooLong: 'GATEHOOK_TOO_LONG',
   interim: 'GATEHOOK_INTERIM',
 } as const
@@ -38,6 +39,9 @@ export const describeFailure = (reason: FailureReason, message = messages[reason
   reason,
   message,
 })
+
+/** The host has no address, or no name server has told it. */
+const LOOKUP = 'the lookup of the host name has failed'
 
 const UNTRUSTED = 'the certificate is not signed by a trusted authority'
 
@@ -76,6 +80,7 @@ export function diagnose(error: unknown): Diagnosis {
   const name = String(code)
   const certificateMessage = certificateMessages[name]
   if (certificateMessage !== undefined) return describeFailure('tls', certificateMessage)
+  if (name === CODE.lookup) return describeFailure('address', LOOKUP)
   if (name === 'UND_ERR_SOCKET') {
     return describeFailure(EARLY_END.test(message) ? 'reset' : 'protocol')
   }
