@@ -19,10 +19,8 @@ const SLOW_MS = 100
 export interface RoundTrip {
   readonly polled: readonly PolledValue[]
   readonly warning: () => string | undefined
-  /** The shortest of some round trips; undefined at first. */
-  readonly shortestMs: () => number | undefined
   /** The shortest of the newest ones, with the one that has no answer yet; undefined at first. */
-  readonly recentMs: () => number | undefined
+  readonly shortestMs: () => number | undefined
   readonly metric: Metric
 }
 
@@ -65,8 +63,7 @@ export function createRoundTrip({ db, clock }: RoundTripOptions): RoundTrip {
         'between them is slow, or one of both machines is overloaded.'
       )
     },
-    shortestMs,
-    recentMs,
+    shortestMs: recentMs,
     metric: {
       name: 'gatehook_database_round_trip_seconds',
       help: `The shortest of the last ${POLLS} round trips to PostgreSQL.`,

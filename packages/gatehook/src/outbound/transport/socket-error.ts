@@ -40,7 +40,7 @@ export const describeFailure = (reason: FailureReason, message = messages[reason
   message,
 })
 
-/** The host has no address, or no name server has told it. */
+/** The host has no address, or no name server has returned it. */
 const LOOKUP = 'the lookup of the host name has failed'
 
 const UNTRUSTED = 'the certificate is not signed by a trusted authority'

@@ -48,7 +48,7 @@ test('a pool that begins no transaction, and no later probe, is small', () => {
   assert.equal(followed.areStarved, true)
 })
 
-test('a transaction that a later probe overtakes is lost, and no pool is small for a minute', () => {
+test('a transaction that a later probe overtakes is lost: no pool is small for a minute', () => {
   const { followed, open, pass } = openPool()
   pass(4, true)
   assert.equal(followed.areStarved, false, 'the first probe has its answer')

@@ -163,7 +163,8 @@ const POSTGRES_PARTS = `WITH t AS (SELECT oid, relname::text AS name, relkind FR
       FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
       WHERE r.ev_class = t.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> t.oid)
     FROM t WHERE t.relkind IN ('v', 'm', 'f')
-  UNION ALL SELECT CASE WHEN ${IS_PLAN} THEN 'plan' ELSE 'setting' END, format('ALTER %s RESET %s', CASE WHEN d.setrole = 0
+  UNION ALL SELECT CASE WHEN ${IS_PLAN} THEN 'plan' ELSE 'setting' END,
+      format('ALTER %s RESET %s', CASE WHEN d.setrole = 0
         AND d.setdatabase = 0 THEN 'ROLE ALL'
       WHEN d.setrole = 0 THEN format('DATABASE %I', current_database())
       WHEN d.setdatabase = 0 THEN format('ROLE %I', session_user)
