@@ -8,8 +8,11 @@ import type { Log } from '../../kernel/log.ts'
 import type { Reader, Statement } from './database.ts'
 import type { SqliteLongReads } from './sqlite-long-reads.ts'
 
-/** A larger file is left to `gatehook doctor --deep`: a table keeps the log while it is read. */
-const FILE_BYTES_MAX = 2 ** 31
+/**
+ * A larger file is left to `gatehook doctor --deep`: while a table is read, the log grows, and the
+ * process cannot end.
+ */
+const FILE_BYTES_MAX = 2 ** 29
 /** Reasons of one table. */
 const REASONS_MAX = 20
 

@@ -53,6 +53,7 @@ export function createPathFinder(
     }
     // For the router, `/users/` matches `/users/:id`.
     for (const name in params) if (params[name] === '') return noMatch
+    if (hasEscapedStart(path)) return noMatch
     return { prepared: store, params }
   }
   return (path) => {
@@ -64,6 +65,12 @@ export function createPathFinder(
     return findExactly(path)
   }
 }
+
+/**
+ * Whether the first segment of a path is escaped: proxies and audiences compare the beginning of a
+ * path, such as `/admin`, as it was sent.
+ */
+const hasEscapedStart = (path: string): boolean => /^\/[^/]*%/.test(path)
 
 function preparePath(endpoint: Endpoint, pipeline: Pipeline): PreparedPath {
   const { PATCH } = endpoint.methods
