@@ -114,7 +114,7 @@ test('a pause that the clock of a server confirms is not doubted', () => {
   assert.deepEqual(ahead(), [0, 0])
 })
 
-test('what was stored by the former time is found for a day after the step counts', () => {
+test('rows of the former time are found for a day after the step counts', () => {
   const { clock, pass } = stage()
   clock.doubt(3 * DAY_MS, MINUTE_MS)
   assert.equal(clock.formerNow(), undefined)

@@ -108,7 +108,7 @@ export class SteadyClock implements Clock {
     return elapsedMs
   }
 
-  /** Trusts a step. What was stored by the former time is found by it for a day. */
+  /** Trusts a step. Rows of the former time are found by it for a day. */
   #follow(offsetMs: number): void {
     const untilMs = this.#machine.elapsedMs() + DOUBT_MS
     this.#former = { offsetMs: this.#steadyMs, untilMs }

@@ -63,7 +63,7 @@ eachService(
   },
 )
 
-eachService('what a session of a first link has given ends with it', async (service) => {
+eachService('the links of a session of a first link end with it', async (service) => {
   const { administration } = service.app
   const { anonymous, customer, withCookieOf } = await openPortal(service)
   const of = await customer('Shop')

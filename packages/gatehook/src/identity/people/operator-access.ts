@@ -80,7 +80,7 @@ async function endAccessOf(admin: GivenAccess, tx: Tx, makers: readonly string[]
 
 /**
  * Ends the session of a token with all access that it gave before it had an operator. Returns it;
- * undefined if there is none. What its operator gave remains.
+ * undefined if there is none. Links of its operator remain.
  */
 export async function takeSession(admin: GivenAccess, tx: Tx, hash: Uint8Array) {
   const session = await store.takeSession(tx, hash)
