@@ -80,7 +80,7 @@ export function describeEnds(ends: readonly SuddenEnd[]): string | undefined {
     last.heap >= SHARE_MAX
       ? `, the last time with ${percentOf(last.heap)} of its heap in use: raise ` +
         'NODE_OPTIONS=--max-old-space-size=MIB, or find what own code keeps'
-      : ': it was killed or crashed; its last lines and the log of its supervisor have the error or the signal'
+      : ': it was killed or crashed; the log of its supervisor has the error or signal'
   return `This node ended ${times} without notice within an hour${heap}.`
 }
 

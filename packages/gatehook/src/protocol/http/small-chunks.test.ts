@@ -60,7 +60,7 @@ test('chunks that arrive slowly wait for no others', async () => {
   assert.equal(String(first), 'a')
 })
 
-test('chunks of a body without a reader hold few buffers, and a late reader has them all', async () => {
+test('chunks without a reader hold few buffers, and a late reader has them all', async () => {
   const { request, send } = stage().open()
   request.read(0) // as a server does before the handler
   for (let n = 0; n < 9_000; n++) {
