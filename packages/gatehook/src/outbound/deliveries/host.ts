@@ -132,14 +132,19 @@ const startJudging = (db: Database, clock: SteadyClock, log: Log) =>
     failure: 'the clock of the database could not be read',
   })
 
+function machineClock({ doubt }: EngineSettings): SteadyClock {
+  const clock = new SteadyClock()
+  if (doubt) clock.doubt(doubt.byMs, doubt.leftMs)
+  return clock
+}
+
 /** Opens the engine and starts it. Throws `StorageError` when the database cannot be opened. */
 export async function openEngineHost(
   settings: EngineSettings,
   { log, receivers = {}, onTakenOver }: EngineHostDeps,
 ): Promise<EngineHost> {
   const random = systemRandom()
-  const base = new SteadyClock()
-  if (settings.doubt) base.doubt(settings.doubt.byMs, settings.doubt.leftMs)
+  const base = machineClock(settings)
   const clock = createClock(settings.testClock, base)
   const vault = new Vault(settings.masterSecrets, random)
   const db = await openDatabase(settings.database, {

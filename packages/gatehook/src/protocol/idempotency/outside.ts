@@ -99,9 +99,8 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
     return db.write(
       async (tx): Promise<Claim> => {
         const times = recordTimes(clock)
-        const { now } = times
         const ids = recordIdsAt(recordHash, times)
-        const expiresAt = now + RETENTION_MS
+        const expiresAt = times.now + RETENTION_MS
         if (await claimRecord(tx, { scope, ids, fingerprint, expiresAt, times })) {
           await recordChange(tx, call)
           return { id: ids.current, isResent: false }
@@ -109,7 +108,7 @@ export function createPerformOutside(deps: OutsideDeps): PerformOutside {
         const record = await findRecord(tx, scope, ids, times)
         if (!record) throw inProgress()
         if (record.answer_bytes !== null || !isSame(fingerprintCall, record)) return { record }
-        if (record.expires_at - repeatableMs(options) > now) throw inProgress()
+        if (record.expires_at - repeatableMs(options) > times.now) throw inProgress()
         if (!options.isRepeatable) throw new Failure('outcome_unknown')
         if (!(await reclaimRecord(tx, scope, record, expiresAt))) throw inProgress()
         return { id: record.id, isResent: true }
