@@ -72,6 +72,15 @@ eachMailService('sessions that links opened end when their maker is known to end
     clock.set(clock.now() + SOON_S * 1000 + 1)
     assert.deepEqual(await statuses(), [401, 401], name)
   }
+  const narrowed = await createKey({ cidrs: ['127.0.0.0/8'] })
+  const ofKey = await open(narrowed.post)
+  for (const [cidrs, expected] of [
+    [['127.0.0.0/8', '192.0.2.0/24'], 200],
+    [['127.0.0.1/32'], 401],
+  ] as const) {
+    assert.equal((await admin.patch(narrowed.path, { cidrs })).status, 200)
+    assert.deepEqual(await ofKey(), [expected, expected], String(cidrs))
+  }
   const { path } = await createKey()
   await roll(path)
   const stays = await open(service.as((await roll(path)).key).post)

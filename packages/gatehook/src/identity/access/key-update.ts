@@ -120,6 +120,10 @@ interface UpdateEntry {
   readonly widened: boolean
 }
 
+/** Whether addresses that could use a key no longer can: what it gave from there ends. */
+const isNarrowed = (before: readonly string[], after: readonly string[] = []): boolean =>
+  after.length > 0 && (before.length === 0 || before.some((range) => !isWithin(range, after)))
+
 async function writeUpdate(
   tx: Tx,
   admin: Administration,
@@ -130,7 +134,8 @@ async function writeUpdate(
   const { expires_at, ...sets } = patch
   const cells = settingCells(admin, patch)
   await store.updateKey(tx, row, cells)
-  if (patch.scopes && !patch.scopes.includes(ADMIN_SCOPE)) {
+  const isLess = patch.scopes && !patch.scopes.includes(ADMIN_SCOPE)
+  if (isLess || isNarrowed(JSON.parse(row.cidrs), patch.cidrs)) {
     await admin.endGivenAccess?.(tx, { maker: row.id })
   } else if (expires_at != null) {
     await admin.endGivenAccess?.(tx, { maker: row.id, at: expires_at })
