@@ -120,7 +120,7 @@ interface UpdateEntry {
   readonly widened: boolean
 }
 
-/** Whether addresses that could use a key no longer can: what it gave from there ends. */
+/** Whether addresses that could use a key no longer can: links and sessions from there end. */
 const isNarrowed = (before: readonly string[], after: readonly string[] = []): boolean =>
   after.length > 0 && (before.length === 0 || before.some((range) => !isWithin(range, after)))
 
