@@ -79,6 +79,21 @@ test('chunks without a reader hold few buffers, and a late reader has them all',
   assert.equal(text, `${'a'.repeat(9_000)}b`)
 })
 
+test('small chunks between larger ones share their buffers', async () => {
+  const { request, send } = stage().open()
+  request.read(0)
+  for (let n = 0; n < 200; n++) {
+    send(1, 'a')
+    send(1, 'b'.repeat(256))
+    await new Promise(setImmediate)
+  }
+  const { buffer } = (request as unknown as { _readableState: { buffer: Buffer[] } })._readableState
+  const held = buffer.reduce((sum, piece) => sum + Math.max(piece.length, 4_096), 0)
+  assert.ok(held < 3 * 200 * 257, `${held} bytes`)
+  request.push(null)
+  assert.equal((await bodyOf(request)).text, `a${'b'.repeat(256)}`.repeat(200))
+})
+
 test('many addresses at once have smaller shares', () => {
   const { open } = stage()
   const senders = Array.from({ length: 100 }, (_, n) => open(`192.0.2.${n}`))

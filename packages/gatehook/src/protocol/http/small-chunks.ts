@@ -146,6 +146,8 @@ function mergeChunks(request: IncomingMessage, accepts: (chunk: Buffer) => boole
   request.push = (chunk: Buffer | null) => {
     if (chunk !== null && !accepts(chunk)) return true
     if (chunk !== null && chunk.length < SMALL_BYTES) return add(chunk)
+    // Between small ones, a larger chunk would leave each of them a buffer of its own.
+    if (chunk !== null && size > 0 && size + chunk.length <= MERGED_BYTES) return add(chunk)
     const takesMore = flush()
     return push(chunk) && takesMore
   }
