@@ -16,7 +16,7 @@ test('attention names the node on each of them, with its last request', async (t
   const startMs = state.now
   const lastMs = startMs + MINUTE_MS
   const nodes = [
-    open('1', () => ({ recentRequests: { count: 712, lastMs: state.now } })),
+    open('1', () => ({ recentRequests: { count: 7_120, lastMs: state.now } })),
     open('2', () => ({ recentRequests: { count: 0, lastMs } })),
     open('3', () => ({ role: 'deliver', recentRequests: { count: 0, lastMs: undefined } })),
     open('4'), // of an older release
@@ -38,7 +38,7 @@ test('attention names the node on each of them, with its last request', async (t
     assert.deepEqual(named, ['api-2'])
     assert.match(
       message,
-      /^api-2 is ready and had no request of a caller .* another node had 712\./,
+      /^api-2 is ready and had no request of a caller .* another node had 7120\./,
     )
   }
 })
@@ -51,12 +51,12 @@ test('nodes that share the requests, and those of an idle installation, are not 
   })
   const find = (...nodes: ReturnType<typeof of>[]) =>
     findLeftOut(nodes, 10 * MINUTE_MS).map(({ node }) => node)
-  assert.deepEqual(find(of(500), of(1)), [])
-  assert.deepEqual(find(of(99), of(0)), [])
+  assert.deepEqual(find(of(5_000), of(1)), [])
+  assert.deepEqual(find(of(999), of(0)), [])
   assert.deepEqual(find(of(0)), [])
-  assert.deepEqual(find(of(500), of(0, { state: 'not_ready' })), [], 'as it should be')
-  assert.deepEqual(find(of(500), of(0, { since: 5 * MINUTE_MS })), [])
-  assert.deepEqual(find(of(500), of(0)), ['api-0'])
+  assert.deepEqual(find(of(5_000), of(0, { state: 'not_ready' })), [], 'as it should be')
+  assert.deepEqual(find(of(5_000), of(0, { since: 5 * MINUTE_MS })), [])
+  assert.deepEqual(find(of(5_000), of(0)), ['api-0'])
 })
 
 test('requests of the last minutes are counted', () => {

@@ -141,6 +141,6 @@ test('a refused connection and an unknown name are reported as such', async (t) 
   const unknown = await post('http://nowhere.test/')
   assert.deepEqual(unknown.kind === 'failed' && [unknown.reason, unknown.message], [
     'address',
-    'the lookup of the host name has failed',
+    'the host name leads to no address that may be called',
   ])
 })

@@ -120,12 +120,12 @@ test('a lookup yields allowed addresses only, or the code of a reason', async ()
     { address: '1.0.0.1', family: 4 },
   ])
   assert.equal(await code(lookupOf('2.2.2.2'), true), 'GATEHOOK_ADDRESS')
-  assert.equal(await code(lookupOf(), true), 'GATEHOOK_LOOKUP')
+  assert.equal(await code(lookupOf(), true), 'GATEHOOK_ADDRESS')
   const broken = createGuardedLookup(
     () => Promise.reject(new Error('SERVFAIL')),
     () => true,
   )
-  assert.equal(await code(broken, true), 'GATEHOOK_LOOKUP')
+  assert.equal(await code(broken, true), 'GATEHOOK_ADDRESS')
   const many = lookupOf(...Array.from({ length: 100 }, (_, n) => `1.1.1.${n}`))
   assert.equal(((await code(many, true)) as unknown[]).length, 8)
 })

@@ -103,7 +103,6 @@ export function createGuardedLookup(
 ): LookupFunction {
   const resolveAllowed = async (host: string): Promise<HostAddress[]> => {
     const addresses = await resolve(host).catch(() => [])
-    if (addresses.length === 0) throw createCodedError(CODE.lookup)
     const allowedAddresses = addresses.filter(({ address }) => isAllowed(address))
     if (allowedAddresses.length === 0) throw createCodedError(CODE.address)
     return allowedAddresses.slice(0, MAX_ADDRESSES)

@@ -15,7 +15,6 @@ test('errors of Node, OpenSSL and undici map to a reason and a message without a
     [error('EHOSTUNREACH'), 'unreachable'],
     [error('ENETUNREACH'), 'unreachable'],
     [error('GATEHOOK_ADDRESS'), 'address'],
-    [error('GATEHOOK_LOOKUP'), 'address'],
     [error('GATEHOOK_BLOCKED'), 'blocked'],
     [error('UND_ERR_HEADERS_OVERFLOW'), 'too_large'],
     [error('HPE_INVALID_CONSTANT'), 'protocol'],

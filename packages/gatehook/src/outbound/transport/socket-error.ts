@@ -10,7 +10,6 @@ import type { FailureReason } from './attempt.ts'
 export const CODE = {
   blocked: 'GATEHOOK_BLOCKED',
   address: 'GATEHOOK_ADDRESS',
-  lookup: 'GATEHOOK_LOOKUP',
   tooLong: 'GATEHOOK_TOO_LONG',
   interim: 'GATEHOOK_INTERIM',
 } as const
@@ -39,9 +38,6 @@ export const describeFailure = (reason: FailureReason, message = messages[reason
   reason,
   message,
 })
-
-/** The host has no address, or no name server has returned it. */
-const LOOKUP = 'the lookup of the host name has failed'
 
 const UNTRUSTED = 'the certificate is not signed by a trusted authority'
 
@@ -80,7 +76,6 @@ export function diagnose(error: unknown): Diagnosis {
   const name = String(code)
   const certificateMessage = certificateMessages[name]
   if (certificateMessage !== undefined) return describeFailure('tls', certificateMessage)
-  if (name === CODE.lookup) return describeFailure('address', LOOKUP)
   if (name === 'UND_ERR_SOCKET') {
     return describeFailure(EARLY_END.test(message) ? 'reset' : 'protocol')
   }
