@@ -125,3 +125,14 @@ test('rows of the former time are found for a day after the step counts', () => 
   pass(1)
   assert.equal(clock.formerNow(), undefined)
 })
+
+test('a start by a clock that is behind goes on by the last time for ten minutes', () => {
+  const { clock, ahead, pass, set } = stage()
+  clock.doubt(-8_000 * DAY_MS)
+  assert.deepEqual(ahead(), [8_000 * DAY_MS, 8_000 * DAY_MS])
+  pass(9 * MINUTE_MS)
+  assert.deepEqual(ahead(), [8_000 * DAY_MS, 8_000 * DAY_MS])
+  set(8_000 * DAY_MS)
+  assert.deepEqual(ahead(), [8_000 * DAY_MS, 8_000 * DAY_MS])
+  assert.equal(clock.step(), undefined, 'the clock is set right')
+})

@@ -10,6 +10,8 @@ import { type Clock, type ClockStep, DOUBT_MS, SettableClock, wallClock } from '
 /** Smaller steps, such as those of a leap second or of a slow adjustment, count at once. */
 const STEP_MIN_MS = 600_000
 const HOLD_MS = 60_000
+/** Of a clock that a start finds behind: a machine without one is often set within minutes. */
+const HOLD_BACK_MS = 600_000
 /** A smaller change of a trusted clock is no sleep. */
 const SLEEP_MIN_MS = 60_000
 
@@ -80,8 +82,11 @@ export class SteadyClock implements Clock {
   readonly doubt = (byMs: number, leftMs = DOUBT_MS): void => {
     const nowMs = this.#update()
     const sinceMs = nowMs - DOUBT_MS + leftMs
-    this.#step = { offsetMs: this.#followedMs, sinceMs, followMs: nowMs }
+    const isBack = byMs < 0
+    const followMs = nowMs + (isBack ? HOLD_BACK_MS : 0)
+    this.#step = { offsetMs: this.#followedMs, sinceMs, followMs }
     this.#steadyMs = this.#followedMs - byMs
+    if (isBack) this.#followedMs = this.#steadyMs
   }
 
   /**

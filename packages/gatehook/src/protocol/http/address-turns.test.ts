@@ -9,9 +9,12 @@ function stage() {
   const done: string[] = []
   let nowMs = 0
   let after: (() => void)[] = []
-  const take = createAddressTurns({ elapsedMs: () => nowMs }, (next) => after.push(next))
+  const { take, noteAccept } = createAddressTurns({ elapsedMs: () => nowMs }, (next) =>
+    after.push(next),
+  )
   return {
     done,
+    noteAccept,
     /** Enters works of an address that take `ms` each. */
     enter(address: string, count: number, ms = 1) {
       for (let n = 0; n < count; n++) {
@@ -107,7 +110,7 @@ test('work that waited has the context of its own request', () => {
   const seen: (string | undefined)[] = []
   let nowMs = 0
   const after: (() => void)[] = []
-  const take = createAddressTurns({ elapsedMs: () => nowMs }, (next) => {
+  const { take } = createAddressTurns({ elapsedMs: () => nowMs }, (next) => {
     after.push(AsyncLocalStorage.bind(next)) // as a timer or a socket keeps the context
   })
   for (const name of ['a', 'b', 'c']) {
@@ -119,4 +122,15 @@ test('work that waited has the context of its own request', () => {
   }
   while (after.length > 0) after.shift()!()
   assert.deepEqual(seen, ['a', 'b', 'c'])
+})
+
+test('a turn that has accepted a connection begins little other work', () => {
+  const { done, enter, noteAccept, runTurn } = stage()
+  for (let turn = 1; turn <= 10; turn++) {
+    noteAccept()
+    enter('192.0.2.1', 10)
+    runTurn()
+    assert.equal(done.length, turn)
+  }
+  assert.ok(runTurn() >= 5, 'without a new connection')
 })

@@ -9,32 +9,45 @@ import type { Clock } from '../../kernel/clock.ts'
 
 /** Work begins during this time of a turn. */
 const TURN_MS = 5
+/**
+ * The time of a turn in which a connection was accepted: Node accepts one in each turn, so that many
+ * new connections with work would keep others waiting to be accepted.
+ */
+const ACCEPTING_TURN_MS = 0.5
 /** Work that waited and begins in one turn. */
 const PER_TURN_MAX = 64
 
 /** Runs work at once, or after the work of other addresses if this turn of the loop has no time. */
 export type TakeAddressTurn = (addressOf: () => string, work: () => void) => void
 
+export interface AddressTurns {
+  readonly take: TakeAddressTurn
+  /** Notes that this turn of the loop has accepted a connection. */
+  readonly noteAccept: () => void
+}
+
 /** @param afterTurn calls a function after the event loop has read from other connections */
 export function createAddressTurns(
   clock: Pick<Clock, 'elapsedMs'>,
   afterTurn: (next: () => void) => void = setImmediate,
-): TakeAddressTurn {
+): AddressTurns {
   /** The lines of the address blocks, in the order of their turns. */
   const waiting = new Map<string, (() => void)[]>()
   let waitingCount = 0
   /** Calls of `next` that are due in this turn. */
   let dueCount = 0
-  /** The end of the time of this turn, which starts with its first work. */
-  let endMs: number | undefined
+  /** When the first work of this turn began. */
+  let startMs: number | undefined
+  let hasAccepted = false
 
   const hasTime = (): boolean => {
     const nowMs = clock.elapsedMs()
-    endMs ??= nowMs + TURN_MS
-    return nowMs < endMs
+    startMs ??= nowMs
+    return nowMs < startMs + (hasAccepted ? ACCEPTING_TURN_MS : TURN_MS)
   }
   const beginTurn = () => {
-    endMs = undefined
+    startMs = undefined
+    hasAccepted = false
     dueCount = Math.max(1, Math.min(waitingCount, PER_TURN_MAX))
     for (let count = 0; count < dueCount; count++) afterTurn(next)
   }
@@ -55,7 +68,11 @@ export function createAddressTurns(
       if (dueCount === 0 && waitingCount > 0) beginTurn()
     }
   }
-  return (addressOf, work) => {
+  const noteAccept = () => {
+    if (dueCount === 0) beginTurn()
+    hasAccepted = true
+  }
+  const take: TakeAddressTurn = (addressOf, work) => {
     if (dueCount === 0) beginTurn()
     if (waitingCount === 0 && hasTime()) return work()
     const block = addressBlock(addressOf())
@@ -66,4 +83,5 @@ export function createAddressTurns(
     else waiting.set(block, [ownWork])
     waitingCount += 1
   }
+  return { take, noteAccept }
 }

@@ -139,6 +139,7 @@ export function createServer(options: ServerOptions): HttpServer {
   const limits: HttpLimits = { ...defaultLimits, ...options.limits }
   const { log, clock, random, documentation, serveTraced } = options
   const egress = options.egress ?? createEgress(clock)
+  const turns = createAddressTurns(clock)
   const context: ServerContext = {
     log,
     logExchange: createRequestLog(log, options.secretFields ?? new Set()),
@@ -152,7 +153,7 @@ export function createServer(options: ServerOptions): HttpServer {
     ingress: options.ingress ?? createIngress(clock),
     largeIngress: createIngress(clock, LARGE_BODY_SHARES),
     parseTurns: createParseTurns(egress.share, clock),
-    takeTurn: createAddressTurns(clock),
+    takeTurn: turns.take,
     refusals: createRefusals(clock),
     authority: createStreamAuthority(options),
     isLeaving: false,
@@ -191,6 +192,7 @@ export function createServer(options: ServerOptions): HttpServer {
     return exchange
   }
   const server = createNodeServer(options.tls, limits)
+  server.on('connection', turns.noteAccept)
   // Node 24 ignores further lines; by one more, `request-head.ts` finds that there are too many.
   server.maxHeadersCount = headerLines + 1
   const { takeTurn } = context

@@ -13,9 +13,11 @@ class TestSocket extends PassThrough {
 
 function stage() {
   const after: (() => void)[] = []
+  let nowMs = 0
   const merge = createChunkMerger(
     ({ headers }) => String(headers.from),
     (next) => after.push(next),
+    () => nowMs,
   )
   const open = (address = '192.0.2.1', coding: string | undefined = 'chunked') => {
     const socket = new TestSocket()
@@ -31,7 +33,8 @@ function stage() {
   const endTurn = () => {
     for (const next of after.splice(0)) next()
   }
-  return { open, endTurn }
+  const pass = (ms: number) => void (nowMs += ms)
+  return { open, endTurn, pass }
 }
 
 async function bodyOf(request: IncomingMessage): Promise<{ text: string; pieces: number }> {
@@ -130,4 +133,18 @@ test('few chunks of many connections are parsed, and a body of known length stay
   for (const { send } of requests) send(64)
   assert.ok(requests.every(({ request }) => !smallChunksOf(request)!.isRefused))
   assert.equal(smallChunksOf(open('192.0.2.1', '').request), undefined)
+})
+
+test('an address has a share of small chunks in each second', () => {
+  const { open, endTurn, pass } = stage()
+  const isRefused = () => {
+    const { request, send } = open()
+    send(10_000)
+    endTurn()
+    return smallChunksOf(request)!.isRefused
+  }
+  const first = Array.from({ length: 8 }, isRefused)
+  assert.deepEqual(first, [false, false, false, false, false, false, true, true])
+  pass(1_000)
+  assert.equal(isRefused(), false)
 })

@@ -6,6 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { addressBlock } from '../../kernel/address.ts'
+import { wallClock } from '../../kernel/clock.ts'
 
 /** Smaller chunks are merged. */
 const SMALL_BYTES = 256
@@ -14,6 +15,9 @@ const MERGED_BYTES = 4_096
 const FREE_CHUNKS = 64
 /** Small chunks of an address that are parsed in one turn of the event loop: about 15 ms. */
 const PER_TURN_MAX = 16_384
+/** Small chunks of an address that are parsed in a second: about 60 ms. */
+const PER_SECOND_MAX = 65_536
+const SECOND_MS = 1_000
 /** Small chunks of each address, where all of them send more than two such shares in one turn. */
 const PER_CONTESTED_TURN_MAX = PER_TURN_MAX / 16
 
@@ -38,10 +42,12 @@ export const smallChunksOf = (request: IncomingMessage): Readonly<Arrived> | und
  *
  * @param addressOf returns the address of the client
  * @param afterTurn calls a function in the next turn of the event loop
+ * @param elapsedMs returns the monotonic time
  */
 export function createChunkMerger(
   addressOf: (request: IncomingMessage) => string,
   afterTurn: (next: () => void) => void = setImmediate,
+  elapsedMs: () => number = wallClock.elapsedMs,
 ): (request: IncomingMessage, response: ServerResponse) => void {
   /** Small chunks in this turn of the event loop, by address block. */
   const countByBlock = new Map<string, number>()
@@ -50,11 +56,22 @@ export function createChunkMerger(
     countByBlock.clear()
     total = 0
   }
+  const beginTurn = () => {
+    afterTurn(endTurn)
+    if (elapsedMs() - secondMs < SECOND_MS) return
+    secondMs = elapsedMs()
+    countBySecond.clear()
+  }
+  const countBySecond = new Map<string, number>()
+  let secondMs = elapsedMs()
   const isOverShare = (block: string): boolean => {
-    if (total === 0) afterTurn(endTurn)
+    if (total === 0) beginTurn()
     total += 1
     const count = (countByBlock.get(block) ?? 0) + 1
     countByBlock.set(block, count)
+    const countOfSecond = (countBySecond.get(block) ?? 0) + 1
+    countBySecond.set(block, countOfSecond)
+    if (countOfSecond > PER_SECOND_MAX) return true
     return count > (total > 2 * PER_TURN_MAX ? PER_CONTESTED_TURN_MAX : PER_TURN_MAX)
   }
   return (request, response) => {
