@@ -126,11 +126,11 @@ test('work that waited has the context of its own request', () => {
 
 test('a turn that has accepted a connection begins little other work', () => {
   const { done, enter, noteAccept, runTurn } = stage()
-  for (let turn = 1; turn <= 10; turn++) {
+  for (let count = 1; count <= 10; count++) {
     noteAccept()
     enter('192.0.2.1', 10)
     runTurn()
-    assert.equal(done.length, turn)
+    assert.equal(done.length, count)
   }
   assert.ok(runTurn() >= 5, 'without a new connection')
 })
