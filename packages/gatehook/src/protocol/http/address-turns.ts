@@ -10,8 +10,8 @@ import type { Clock } from '../../kernel/clock.ts'
 /** Work begins during this time of a turn. */
 const TURN_MS = 5
 /**
- * The time of a turn in which a connection was accepted: Node accepts one in each turn, so that many
- * new connections with work would keep others waiting to be accepted.
+ * The time of a turn in which a connection was accepted: Node accepts one in each, so that many new
+ * connections with work would keep others waiting to be accepted.
  */
 const ACCEPTING_TURN_MS = 0.5
 /** Work that waited and begins in one turn. */
