@@ -13,9 +13,8 @@ interface RunRest {
 }
 
 /**
- * Returns a function with the result of a run that begins after the call, or before it with
- * `joins`. Calls that wait for one
- * run share it, so that any number of them cost a part of the time.
+ * Returns a function with the result of a run that begins after the call, or, with `joins`, before
+ * it. Calls that wait for one run share it, so that any number of them cost a part of the time.
  */
 export function shareRuns<T>(
   run: () => Promise<T>,

@@ -6,6 +6,7 @@
 import { engineTables } from '../../engine-tables.ts'
 import { ConstraintError } from '../../platform/storage/database.ts'
 import { DiscardedRowError } from '../../platform/storage/discarded-rows.ts'
+import { ID_SKIP } from '../../platform/storage/id-skip.ts'
 import { timeTable } from '../../platform/storage/partitions/catalog.ts'
 import { attachPartitions } from '../../platform/storage/partitions/detached.ts'
 import { serverErrorOf } from '../../platform/storage/postgres-errors.ts'
@@ -241,9 +242,6 @@ function tableOfIndex(text: string): string {
   const [name = ''] = place.replace('ONLY ', '').split(/[ (]/)
   return name.slice(name.lastIndexOf('.') + 1).replaceAll('"', '')
 }
-
-/** More than the ids that a table has assigned since a row was deleted. */
-const ID_SKIP = 1_000_000
 
 /** Returns the statements that restore the definitions of columns, by column. */
 export function repairColumns(

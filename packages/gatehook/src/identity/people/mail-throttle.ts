@@ -14,7 +14,7 @@ import type { Vault } from '../../kernel/secret.ts'
 import { retryAfterS } from '../../kernel/time.ts'
 import type { Tx } from '../../platform/storage/database.ts'
 import { prepareStatement } from '../../platform/storage/sql.ts'
-import { THROTTLE_PURPOSE } from './throttle.ts'
+import { isInWindow, THROTTLE_PURPOSE } from './throttle.ts'
 
 const WINDOW_MS = 3_600_000
 const MAIL_LIMITS = { emailByClient: 5, email: 10, client: 30 } as const
@@ -83,8 +83,7 @@ export async function countMailRequest(
 async function lockRecent(tx: Tx, subject: string, nowMs: number): Promise<CountedRequest[]> {
   const row = await tx.get<{ attempts: string }>(lockCounter([subject, nowMs + WINDOW_MS]))
   const requests = JSON.parse(row?.attempts ?? '[]') as CountedRequest[]
-  // A request of a clock that was ahead counts no more.
-  return requests.filter(([atMs]) => atMs > nowMs - WINDOW_MS && atMs < nowMs + WINDOW_MS)
+  return requests.filter(([atMs]) => isInWindow(atMs, nowMs, WINDOW_MS))
 }
 
 /** Returns the 429 of too many requests for mail. */

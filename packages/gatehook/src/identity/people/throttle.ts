@@ -111,11 +111,12 @@ const updateAttempts = prepareStatement('UPDATE gh_throttle SET attempts = ? WHE
 const updateReport = prepareStatement('UPDATE gh_throttle SET told_until = ? WHERE subject = ?')
 const deleteCounter = prepareStatement('DELETE FROM gh_throttle WHERE subject = ?')
 
-/** An attempt of a clock that was ahead counts no more. */
+/** Whether a counted instant is in the window. One of a clock that was ahead counts no more. */
+export const isInWindow = (at: number, now: number, windowMs: number): boolean =>
+  Math.abs(now - at) < windowMs
+
 const recentAttempts = (row: CounterRow | undefined, now: number): number[] =>
-  (JSON.parse(row?.attempts ?? '[]') as number[]).filter(
-    (at) => at > now - WINDOW_MS && at < now + WINDOW_MS,
-  )
+  (JSON.parse(row?.attempts ?? '[]') as number[]).filter((at) => isInWindow(at, now, WINDOW_MS))
 
 /** Returns the milliseconds until the next attempt is allowed. */
 const waitMsOf = (attempts: readonly number[], limit: number, now: number): number =>

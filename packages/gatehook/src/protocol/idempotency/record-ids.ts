@@ -46,6 +46,8 @@ export function recordIdsAt(hash: Buffer, { now: nowMs, since }: RecordTimes): R
   const sinceDay = nowMs % DAY_MS
   const isNear = sinceDay < NEAR_MS || sinceDay >= DAY_MS - NEAR_MS
   const lock = isNear ? dayIdAt(hashOfLock(hash), Math.max(0, nowMs - NEAR_MS)) : undefined
-  const former = since === nowMs ? [at(-1), at(1)] : [idAt(since), idAt(since - DAY_MS)]
-  return { current: at(0), others: [at(-1), at(1), former[0]!, former[1]!], lock }
+  const [before, after] = [at(-1), at(1)]
+  const isSame = since === nowMs
+  const [former, formerBefore] = isSame ? [before, after] : [idAt(since), idAt(since - DAY_MS)]
+  return { current: at(0), others: [before, after, former, formerBefore], lock }
 }
